@@ -1,0 +1,78 @@
+/** Why a choice ended. `stop`: the model's own end or a stop sequence. `length`: a token limit or the context's end. */
+export type FinishReason = 'stop' | 'length' | 'tool-calls';
+
+export interface AlternativeToken {
+  readonly token: string;
+  readonly bytes: readonly number[];
+  /** The model's own log probability before temperature and penalties; undefined when extremely low. */
+  readonly logprob: number | undefined;
+}
+
+export interface TokenLogprob extends AlternativeToken {
+  /** The most likely tokens at this place, best first. */
+  readonly top: readonly AlternativeToken[];
+}
+
+/** What really happened, in tokens. Prompt counted once, completion summed over the choices. */
+export interface Usage {
+  readonly promptTokens: number;
+  /** Part of promptTokens that was not computed again. */
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+  /** Part of completionTokens; undefined when nothing was thought. */
+  readonly reasoningTokens?: number;
+}
+
+/** What an engine says. Flat: no engine has to know where a block begins. */
+export type EngineEvent =
+  | {
+      readonly type: 'text';
+      readonly choice: number;
+      readonly text: string;
+      /** Tokens this piece of text stands for (0 where the engine cannot tell). */
+      readonly tokens: number;
+      /** Which phase of the request it belongs to (0 is the first). */
+      readonly phase: number;
+      readonly logprobs?: readonly TokenLogprob[];
+    }
+  | { readonly type: 'reasoning'; readonly choice: number; readonly text: string; readonly tokens: number }
+  | {
+      readonly type: 'tool-call';
+      readonly choice: number;
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+    }
+  | { readonly type: 'tool-arguments'; readonly choice: number; readonly index: number; readonly text: string }
+  | {
+      readonly type: 'choice-end';
+      readonly choice: number;
+      readonly reason: FinishReason;
+      /** The stop string that was hit, where it was one. */
+      readonly stop?: string;
+    }
+  /** Last and once, after every choice has ended. */
+  | { readonly type: 'end'; readonly usage: Usage };
+
+export type Block =
+  | { readonly type: 'text' }
+  | { readonly type: 'reasoning' }
+  | { readonly type: 'tool-call'; readonly id: string; readonly name: string };
+
+/**
+ * What encoders see. `start` comes first and once, `end` last and once; blocks of a choice do not overlap; block indexes
+ * of a choice count from 0 without gaps; every choice ends before `end`.
+ */
+export type GenerationEvent =
+  | { readonly type: 'start'; readonly inputTokens: number; readonly cachedTokens: number }
+  | { readonly type: 'block-start'; readonly choice: number; readonly index: number; readonly block: Block }
+  | {
+      readonly type: 'block-delta';
+      readonly choice: number;
+      readonly index: number;
+      readonly text: string;
+      readonly logprobs?: readonly TokenLogprob[];
+    }
+  | { readonly type: 'block-end'; readonly choice: number; readonly index: number }
+  | { readonly type: 'choice-end'; readonly choice: number; readonly reason: FinishReason; readonly stop?: string }
+  | { readonly type: 'end'; readonly usage: Usage };

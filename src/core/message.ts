@@ -1,0 +1,38 @@
+/** A conversation as every protocol's decoder leaves it and every prompt renderer takes it. */
+export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+
+export type Part =
+  | { readonly type: 'text'; readonly text: string; readonly cache?: 'ephemeral' }
+  /** `url` is http(s) or a data URL; only models that declare vision get one. */
+  | { readonly type: 'image'; readonly url: string };
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text as the model wrote it; not checked. */
+  readonly arguments: string;
+}
+
+export interface Message {
+  readonly role: Role;
+  /** Always parts: a plain string is one text part, an absent content is none. */
+  readonly content: readonly Part[];
+  readonly name?: string;
+  /** Earlier chain of thought (assistant only). */
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly ToolCall[];
+  /** Which call this answers (tool only). */
+  readonly toolCallId?: string;
+  /** The answer continues this message (last assistant message only). */
+  readonly partial?: boolean;
+}
+
+/** A function that the model may call. `parameters` is a JSON Schema. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export const textOf = (message: Message): string =>
+  message.content.map((part) => (part.type === 'text' ? part.text : '')).join('');

@@ -1,0 +1,43 @@
+import type { Message } from './message.ts';
+
+/** How tokens are chosen. Absent means the model's default from the catalogue. Ranges: core/limits.ts. */
+export interface Sampling {
+  readonly temperature?: number;
+  readonly topP?: number;
+  /** 0 switches it off. */
+  readonly topK?: number;
+  readonly minP?: number;
+  readonly repetitionPenalty?: number;
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
+  /** Token id to an addition to its logit, −100 to 100. */
+  readonly logitBias?: ReadonlyMap<number, number>;
+  /** Same seed and same other parameters give the same text, whatever else runs. */
+  readonly seed?: number;
+}
+
+/** Where generation ends besides the model's own end. The matched text is not part of the answer. */
+export interface Stop {
+  readonly strings: readonly string[];
+  /** Each a sequence of token ids; most are of length one. */
+  readonly tokens: readonly (readonly number[])[];
+}
+
+export const NO_STOP: Stop = { strings: [], tokens: [] };
+
+/** One request for text, in no protocol's words. */
+export interface GenerationRequest {
+  /** As the caller wrote it; the catalogue resolves it. */
+  readonly model: string;
+  readonly messages: readonly Message[];
+  readonly sampling: Sampling;
+  readonly stop: Stop;
+  /** Number of independent answers. */
+  readonly choices: number;
+  /** Tokens of the answer, without the thought. */
+  readonly maxTokens?: number;
+  /** Tokens of thought and answer together. */
+  readonly maxTotalTokens?: number;
+  /** Log probabilities for each token of the answer, with this many alternatives (0 to 5). */
+  readonly logprobs?: { readonly top: number };
+}
