@@ -56,3 +56,93 @@ export const QUEUE_WAIT_MS_MAX = 60_000;
 
 /** Ours: requests that may wait in an engine's queue. Beyond: 503. A key may hold half of them: 429. */
 export const QUEUE_PLACES_MAX = 256;
+
+/** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
+export const WORKSPACE_CHARACTERS_MAX = 64;
+
+/** Ours: Unicode code points of a key's name. Beyond: refused when the key is made. */
+export const KEY_NAME_CODE_POINTS_MAX = 64;
+
+/** Ours: characters of a presented key that are looked at. Beyond: unknown without a lookup. */
+export const KEY_SECRET_CHARACTERS_MAX = 256;
+
+/** Ours: keys in one page of a list. */
+export const KEY_PAGE_MAX = 500;
+
+/** decisions.md: how long, in ms, a query waits for another process's lock on the database. Beyond: it fails. */
+export const STORE_BUSY_MS_MAX = 5_000;
+
+/** Ours: prepared statements kept per connection. Beyond: the one unused for longest is prepared again. */
+export const STORE_STATEMENTS_MAX = 200;
+
+/** Ours: model names in the refusal of an unknown model. Beyond: their number. */
+export const MODELS_NAMED_MAX = 20;
+
+/** decisions.md: the hub has this long, in ms, to answer. Beyond: the next source is tried. */
+export const HUB_CONNECT_MS = 5_000;
+
+/** Ours: silence in mid-download, in ms, after which the connection is given up and the download resumed. */
+export const HUB_SILENCE_MS = 30_000;
+
+/** Ours: attempts in a row that bring no byte before a download is given up. */
+export const HUB_FRUITLESS_ATTEMPTS_MAX = 3;
+
+/** Ours: pause, in ms, before a fruitless attempt is repeated. */
+export const HUB_RETRY_MS = 2_000;
+
+/** Ours: redirects of one download. Beyond: refused. Hubs send one or two. */
+export const HUB_REDIRECTS_MAX = 5;
+
+/** Ours: wheels that are fetched at the same time. More does not help on one link. */
+export const WHEELS_AT_ONCE = 3;
+
+/** Ours: bytes of a package index page. Beyond: refused. */
+export const INDEX_PAGE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Ours: bytes that a download leaves free on the disk. */
+export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
+
+/** Ours: a download lock whose holder gave no sign for this long, in ms, is taken over. */
+export const PULL_LOCK_STALE_MS = 60_000;
+
+/** Ours: how often, in ms, a second process looks whether the first has finished its download. */
+export const PULL_LOCK_POLL_MS = 1_000;
+
+/** Ours: times that one download may begin anew because the hub's file was another one. Beyond: given up. */
+export const HUB_RESTARTS_MAX = 3;
+
+/** OpenAI's range, which its clients check too: a logit bias is −100 to 100. Beyond: 400. */
+export const LOGIT_BIAS_MAX = 100;
+
+/** Ours: entries of one logit_bias. Beyond: 400. */
+export const LOGIT_BIAS_ENTRIES_MAX = 1_024;
+
+/** Ours: the largest token id that a request may name; above any vocabulary. Beyond: 400. */
+export const TOKEN_ID_MAX = 2_147_483_647;
+
+/** Ours: tools in one request. Beyond: 400. */
+export const TOOLS_MAX = 512;
+
+/** Specification, Limits: up to 64 tokens; read as characters, which hold for every tokenizer. Beyond: 400. */
+export const TOOL_NAME_CHARACTERS_MAX = 64;
+
+/** Ours: bytes of a request's headers. Beyond: 431. */
+export const HEADER_BYTES_MAX = 32 * 1024;
+
+/** Ours: ms until the headers of a request are there. Beyond: 408. */
+export const HEADERS_RECEIVE_MS_MAX = 20_000;
+
+/** Ours: ms until a whole request is there. Beyond: 408. Slow senders must not hold connections. */
+export const REQUEST_RECEIVE_MS_MAX = 120_000;
+
+/** Ours: ms a connection may stay open without a request. Above the 60 s that proxies keep theirs. */
+export const CONNECTION_IDLE_MS_MAX = 75_000;
+
+/** Ours: characters of one path parameter. Beyond: 404. */
+export const PATH_PARAMETER_CHARACTERS_MAX = 512;
+
+/** Ours: seconds in Retry-After where nobody knows better. Small: clients give up on large ones (wire.md 11, 34). */
+export const RETRY_AFTER_SECONDS = 2;
+
+/** Ours: ms between the abort of the last requests at shutdown and the end of their connections. */
+export const ABORT_GRACE_MS = 1_000;

@@ -21,6 +21,8 @@ export interface Stop {
   readonly strings: readonly string[];
   /** Each a sequence of token ids; most are of length one. */
   readonly tokens: readonly (readonly number[])[];
+  /** Texts of special tokens that end an answer besides the model's own end; from the family, never from a caller. */
+  readonly special?: readonly string[];
 }
 
 export const NO_STOP: Stop = { strings: [], tokens: [] };
