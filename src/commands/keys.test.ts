@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { RegionId } from '../core/region.ts';
+import { createKeys } from '../resources/keys/service.ts';
+import { sqliteDialect } from '../store/dialects/sqlite.ts';
+import { openStore, type Store } from '../store/store.ts';
+import { keysCommand } from './keys.ts';
+
+const NOW = Date.parse('2026-07-01T12:00:00Z');
+const clock = { now: () => NOW, monotonic: () => 0 };
+
+describe('parley keys', () => {
+  let folder = '';
+  /** The running server's connection; each command opens and closes one of its own. */
+  let server: Store;
+  let opened = 0;
+  beforeEach(async () => {
+    opened = 0;
+    folder = await mkdtemp(join(tmpdir(), 'parley-keys-'));
+    server = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
+  });
+  afterEach(async () => {
+    assert.equal(opened, 0, 'a command has left the database open');
+    await server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  async function run(args: readonly string[], regions: readonly RegionId[] = ['cn-beijing']): Promise<string> {
+    let output = '';
+    const command = keysCommand({
+      clock,
+      stdout: { write: (text) => (output += text) },
+      open: async () => {
+        const store = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
+        opened += 1;
+        const close = async () => {
+          opened -= 1;
+          await store.close();
+        };
+        return { keys: createKeys({ store, clock }), regions, close };
+      },
+    });
+    await command.parseAsync(args, { from: 'user' });
+    return output;
+  }
+
+  it('creates a key that the running server knows, and prints one JSON object and nothing else', async () => {
+    const output = await run('create --region us-east-1 --workspace team-7 --name ci --expires 30d --json'.split(' '));
+    assert.equal(output.indexOf('\n'), output.length - 1);
+    const { id, key, hint, ...rest } = JSON.parse(output);
+    assert.match(id, /^key_/);
+    assert.equal(hint, key.slice(-4));
+    assert.deepEqual(rest, {
+      region: 'us-east-1',
+      workspace: 'team-7',
+      name: 'ci',
+      state: 'active',
+      createdAt: '2026-07-01T12:00:00.000Z',
+      expiresAt: '2026-07-31T12:00:00.000Z',
+      revokedAt: null,
+    });
+    const check = await createKeys({ store: server, clock }).authenticate(key);
+    assert.ok(check.status === 'valid' && check.record.id === id);
+  });
+
+  it('takes the primary workspace and the only region where none is named', async () => {
+    const { region, workspace } = JSON.parse(await run(['create', '--json']));
+    assert.deepEqual({ region, workspace }, { region: 'cn-beijing', workspace: 'primary' });
+    await assert.rejects(run(['create', '--json'], ['cn-beijing', 'us-east-1']), {
+      kind: 'invalid-request',
+      message: /--region cn-beijing or us-east-1/,
+    });
+  });
+
+  it('refuses bad values by name', async () => {
+    for (const [args, param] of [
+      [['create', '--region', 'mars'], 'region'],
+      [['create', '--workspace', 'a b'], 'workspace'],
+      [['create', '--expires', 'soon'], 'expires'],
+      [['create', '--name', 'x'.repeat(65)], 'name'],
+      [['list', '--region', 'mars'], 'region'],
+    ] as const) {
+      await assert.rejects(run(args), { kind: 'invalid-request', param });
+    }
+    await assert.rejects(run(['revoke', 'key_nobody']), { kind: 'not-found' });
+    await assert.rejects(run(['rotate', 'key_nobody']), { kind: 'not-found' });
+  });
+
+  it('lists without secrets, by region and workspace, over several pages', async () => {
+    const first = JSON.parse(await run(['create', '--json']));
+    for (let index = 0; index < 501; index++) {
+      await server.keys.insert({
+        record: { ...NOBODY, id: `key_f${String(index).padStart(4, '0')}` },
+        hash: `hash ${index}`,
+      });
+    }
+    const all = JSON.parse(await run(['list', '--json']));
+    assert.equal(all.length, 502);
+    assert.ok(all.some(({ id }: { id: string }) => id === first.id));
+    assert.equal(JSON.parse(await run(['list', '--json', '--workspace', 'flood'])).length, 501);
+    assert.deepEqual(JSON.parse(await run(['list', '--json', '--region', 'us-east-1'])), []);
+    assert.ok(!(await run(['list'])).includes(first.key));
+  });
+
+  it('revokes and rotates', async () => {
+    const old = JSON.parse(await run(['create', '--json', '--name', 'mine']));
+    const next = JSON.parse(await run(['rotate', old.id, '--json']));
+    assert.equal(next.name, 'mine');
+    assert.notEqual(next.key, old.key);
+    assert.equal(await run(['revoke', next.id]), `${next.id} is revoked\n`);
+    const keys = createKeys({ store: server, clock });
+    assert.equal((await keys.authenticate(old.key)).status, 'revoked');
+    assert.equal((await keys.authenticate(next.key)).status, 'revoked');
+  });
+
+  it('shows a person the key on a line of its own, in a table with a heading', async () => {
+    const lines = (await run(['create', '--name', 'mine'])).split('\n');
+    assert.match(lines[0] ?? '', /^ID +REGION +WORKSPACE +KEY +STATE +EXPIRES +NAME$/);
+    assert.match(lines[1] ?? '', /^key_[0-9a-f]{32} +cn-beijing +primary +….{4} +active +never +mine$/);
+    assert.match(lines[3] ?? '', /^sk-[0-9A-Za-z]{48}$/);
+  });
+});
+
+const NOBODY = {
+  region: 'cn-beijing',
+  workspace: 'flood',
+  name: '',
+  hint: 'wxyz',
+  createdAt: NOW,
+  expiresAt: undefined,
+  revokedAt: undefined,
+} as const;

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import {
+  DEADLINE_PLAIN_MS,
+  DEADLINE_STREAM_MS,
+  JSON_BODY_BYTES_MAX,
+  KEEP_ALIVE_MS,
+  QUEUE_PLACES_MAX,
+  QUEUE_WAIT_MS_MAX,
+} from '../core/limits.ts';
+import { REGION_IDS } from '../core/region.ts';
+
+/** Longest wait that a timer of the runtime can count, in ms: 24.8 days. */
+const TIMER_MS_MAX = 2_147_483_647;
+
+const MAPPING = { error: 'must be a mapping' };
+
+const text = z.string({ error: 'must be a text' }).min(1, { error: 'must not be empty' });
+const flag = z.boolean({ error: 'must be true or false' });
+
+function whole(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.int({ error }).min(min, { error }).max(max, { error });
+}
+
+const listOf = <Item extends z.ZodType>(item: Item) => z.array(item, { error: 'must be a list' });
+
+const oneOf = <const Values extends readonly string[]>(values: Values) =>
+  z.enum(values, { error: `must be one of ${values.join(', ')}` });
+
+const checked = (isRight: (value: string) => boolean, error: string) => text.refine(isRight, { error });
+
+const httpUrl = checked(isHttpUrl, 'must be an address that begins with http:// or https://, without query');
+
+const hostPattern = checked(
+  (value) => /^(?:\{workspace\}\.)?[a-z0-9]+(?:[.-][a-z0-9]+)*$/.test(value),
+  'must be a lower-case host name without port, whose first label may be {workspace}',
+);
+
+const region = z.strictObject({
+  /** Default: the service's own. Regions on one address are told apart by `hosts`. */
+  host: text.optional(),
+  port: whole(0, 65_535).optional(),
+  /** Host names that lead to this region, e.g. `{workspace}.cn-beijing.example.com`. */
+  hosts: listOf(hostPattern).default([]),
+  /** Host names that still lead here and are answered with Deprecation and Link headers. */
+  deprecatedHosts: listOf(hostPattern).default([]),
+  /** What those headers say. Without `deprecatedHosts` the region's every address is deprecated. */
+  deprecated: z
+    .strictObject({
+      since: checked((value) => !Number.isNaN(Date.parse(value)), 'must be a date such as 2026-01-31'),
+      link: httpUrl,
+    })
+    .optional(),
+});
+
+/** The whole configuration as file, environment and flags may give it. Defaults that need no other value stand here. */
+export const ConfigSchema = z.strictObject({
+  data: text,
+  /** An address to listen on; anything but loopback opens the service to others. */
+  host: text.default('127.0.0.1'),
+  /** 0: any free one. */
+  port: whole(0, 65_535).default(8000),
+  /** How callers reach us, for URLs that we hand out. */
+  publicUrl: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
+  regions: z
+    .partialRecord(oneOf(REGION_IDS), region, { error: 'must be a mapping from region ids' })
+    .refine((regions) => Object.keys(regions).length > 0, { error: 'must name at least one region' })
+    .default({ 'cn-beijing': { hosts: [], deprecatedHosts: [] } }),
+  cors: z
+    .strictObject(
+      { origins: listOf(checked(isOrigin, 'must be * or an origin such as https://a.b')).default([]) },
+      MAPPING,
+    )
+    .prefault({}),
+  /** These three are parsed by the catalogue. */
+  models: z.unknown().optional(),
+  weights: z.unknown().optional(),
+  aliases: z.unknown().optional(),
+  modelsFolder: text.optional(),
+  extraModelsFolders: listOf(text).default([]),
+  /** A model hub's address; `off`: never asked. */
+  hubUrl: z
+    .union([z.literal('off'), httpUrl], { error: 'must be an address or off' })
+    .default('https://huggingface.co'),
+  engine: z
+    .strictObject(
+      {
+        kind: oneOf(['llama', 'scripted']).default('llama'),
+        threads: whole(1, 1024).optional(),
+        /** Answers that run side by side. */
+        sequences: whole(1, 256).default(4),
+        /** Tokens of one sequence; default: what the model's entry says. */
+        contextTokens: whole(256, 1_048_576).optional(),
+        /** Tokens that go through the model at once while it reads a prompt. */
+        batchTokens: whole(16, 16_384).default(512),
+        gpu: z.union([z.literal(false), z.literal('auto')], { error: 'must be false or auto' }).default(false),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  limits: z
+    .strictObject(
+      {
+        deadlinePlainMs: whole(1000, TIMER_MS_MAX).default(DEADLINE_PLAIN_MS),
+        deadlineStreamMs: whole(1000, TIMER_MS_MAX).default(DEADLINE_STREAM_MS),
+        keepAliveMs: whole(100, 3_600_000).default(KEEP_ALIVE_MS),
+        queuePlaces: whole(1, 100_000).default(QUEUE_PLACES_MAX),
+        queueWaitMs: whole(0, 3_600_000).default(QUEUE_WAIT_MS_MAX),
+        bodyBytesMax: whole(1024, 1_073_741_824).default(JSON_BODY_BYTES_MAX),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** Unknown fields of a request: 400 instead of a name in x-parley-ignored. */
+  strict: flag.default(false),
+  log: z
+    .strictObject(
+      {
+        level: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+        /** auto: where a person looks at a terminal. */
+        pretty: z.union([flag, z.literal('auto')], { error: 'must be true, false or auto' }).default('auto'),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** Default: `operator-token` in the data folder. */
+  operatorTokenFile: text.optional(),
+  store: z
+    .strictObject(
+      {
+        url: checked(
+          (value) => /^sqlite:./.test(value),
+          'must be sqlite: and a path (other databases come later)',
+        ).optional(),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** Of the times that some interfaces render as text. */
+  timezone: checked(isTimezone, 'must be a time zone such as UTC or Asia/Shanghai').default('UTC'),
+  /** How long a stopping service lets running answers go on. */
+  shutdownGraceMs: whole(0, 3_600_000).default(20_000),
+});
+
+export type ParsedConfig = z.output<typeof ConfigSchema>;
+
+function isHttpUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '';
+}
+
+function isOrigin(value: string): boolean {
+  return value === '*' || (isHttpUrl(value) && URL.parse(value)?.origin === value);
+}
+
+function isTimezone(value: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions().timeZone !== '';
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+/** A setting that the environment, and some that a flag, can give. What has no line here is for the file alone. */
+export interface Setting {
+  /** Dotted, as in the file. */
+  readonly path: string;
+  readonly env: string;
+  /** Without dashes, in camel case; `option` is commander's notation. */
+  readonly flag?: { readonly name: string; readonly option: string; readonly description: string };
+  /** How a text is read. */
+  readonly type: SettingType;
+}
+
+/** `path` and `paths` are resolved: against the folder of the file they stand in, else the working directory. */
+export type SettingType = 'text' | 'number' | 'boolean' | 'list' | 'path' | 'paths';
+
+export const CONFIG_FILE_OPTION = {
+  env: 'PARLEY_CONFIG',
+  option: '--config <file>',
+  description: 'configuration file (default: parley.yaml in the data folder)',
+} as const;
+
+export const SETTINGS: readonly Setting[] = [
+  {
+    path: 'data',
+    type: 'path',
+    env: 'PARLEY_DATA',
+    flag: { name: 'data', option: '--data <folder>', description: 'data folder' },
+  },
+  {
+    path: 'host',
+    type: 'text',
+    env: 'PARLEY_HOST',
+    flag: { name: 'host', option: '--host <address>', description: 'address to listen on' },
+  },
+  {
+    path: 'port',
+    type: 'number',
+    env: 'PARLEY_PORT',
+    flag: { name: 'port', option: '--port <number>', description: 'port to listen on; 0: any free one' },
+  },
+  {
+    path: 'publicUrl',
+    type: 'text',
+    env: 'PARLEY_PUBLIC_URL',
+    flag: { name: 'publicUrl', option: '--public-url <url>', description: 'how callers reach the service' },
+  },
+  {
+    path: 'engine.threads',
+    type: 'number',
+    env: 'PARLEY_ENGINE_THREADS',
+    flag: { name: 'threads', option: '--threads <number>', description: 'threads of the engine' },
+  },
+  {
+    path: 'log.level',
+    type: 'text',
+    env: 'PARLEY_LOG_LEVEL',
+    flag: { name: 'logLevel', option: '--log-level <level>', description: 'fatal, error, warn, info, debug or trace' },
+  },
+  { path: 'cors.origins', type: 'list', env: 'PARLEY_CORS_ORIGINS' },
+  { path: 'modelsFolder', type: 'path', env: 'PARLEY_MODELS_FOLDER' },
+  { path: 'extraModelsFolders', type: 'paths', env: 'PARLEY_MODELS' },
+  { path: 'hubUrl', type: 'text', env: 'PARLEY_HUB_URL' },
+  { path: 'engine.kind', type: 'text', env: 'PARLEY_ENGINE_KIND' },
+  { path: 'engine.sequences', type: 'number', env: 'PARLEY_ENGINE_SEQUENCES' },
+  { path: 'engine.contextTokens', type: 'number', env: 'PARLEY_ENGINE_CONTEXT_TOKENS' },
+  { path: 'engine.batchTokens', type: 'number', env: 'PARLEY_ENGINE_BATCH_TOKENS' },
+  { path: 'engine.gpu', type: 'boolean', env: 'PARLEY_ENGINE_GPU' },
+  { path: 'limits.deadlinePlainMs', type: 'number', env: 'PARLEY_LIMITS_DEADLINE_PLAIN_MS' },
+  { path: 'limits.deadlineStreamMs', type: 'number', env: 'PARLEY_LIMITS_DEADLINE_STREAM_MS' },
+  { path: 'limits.keepAliveMs', type: 'number', env: 'PARLEY_LIMITS_KEEP_ALIVE_MS' },
+  { path: 'limits.queuePlaces', type: 'number', env: 'PARLEY_LIMITS_QUEUE_PLACES' },
+  { path: 'limits.queueWaitMs', type: 'number', env: 'PARLEY_LIMITS_QUEUE_WAIT_MS' },
+  { path: 'limits.bodyBytesMax', type: 'number', env: 'PARLEY_LIMITS_BODY_BYTES_MAX' },
+  { path: 'strict', type: 'boolean', env: 'PARLEY_STRICT' },
+  { path: 'log.pretty', type: 'boolean', env: 'PARLEY_LOG_PRETTY' },
+  { path: 'operatorTokenFile', type: 'path', env: 'PARLEY_OPERATOR_TOKEN_FILE' },
+  { path: 'store.url', type: 'text', env: 'PARLEY_STORE_URL' },
+  { path: 'timezone', type: 'text', env: 'PARLEY_TIMEZONE' },
+  { path: 'shutdownGraceMs', type: 'number', env: 'PARLEY_SHUTDOWN_GRACE_MS' },
+];

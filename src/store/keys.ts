@@ -1,0 +1,93 @@
+import type { Kysely, Selectable } from 'kysely';
+import type { KeyRecord } from '../core/key.ts';
+import type { RegionId } from '../core/region.ts';
+import type { Run } from './run.ts';
+import type { Database } from './schema/database.ts';
+import type { KeysTable } from './schema/keys.ts';
+
+/** A key as it is stored: found by the hash of its secret. */
+export interface StoredKey {
+  readonly record: KeyRecord;
+  /** SHA-256 of the secret, lower-case hex. */
+  readonly hash: string;
+}
+
+export interface KeyPage {
+  readonly region?: RegionId | undefined;
+  readonly workspace?: string | undefined;
+  /** The last id of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Keys belong to the operator, who sees all of them; a caller reaches only the one whose secret it holds. */
+export interface KeyStore {
+  insert(key: StoredKey): Promise<void>;
+  find(id: string): Promise<KeyRecord | undefined>;
+  findByHash(hash: string): Promise<StoredKey | undefined>;
+  /** In the order of their ids, which is that of their making. */
+  list(page: KeyPage): Promise<readonly KeyRecord[]>;
+  /** Undefined when there is no such key or it was revoked before: of several at once, one gets the record. */
+  revoke(id: string, at: number): Promise<KeyRecord | undefined>;
+}
+
+export function createKeyStore(db: Kysely<Database>, run: Run): KeyStore {
+  return {
+    insert: ({ record, hash }) =>
+      run(async () => {
+        await db.insertInto('keys').values(encode(record, hash)).execute();
+      }),
+    find: (id) =>
+      run(async () => {
+        const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
+        return row && decode(row);
+      }),
+    findByHash: (hash) =>
+      run(async () => {
+        const row = await db.selectFrom('keys').selectAll().where('hash', '=', hash).executeTakeFirst();
+        return row && { record: decode(row), hash: row.hash };
+      }),
+    list: ({ region, workspace, after, limit }) =>
+      run(async () => {
+        let query = db.selectFrom('keys').selectAll().orderBy('id').limit(limit);
+        if (region !== undefined) query = query.where('region', '=', region);
+        if (workspace !== undefined) query = query.where('workspace', '=', workspace);
+        if (after !== undefined) query = query.where('id', '>', after);
+        return (await query.execute()).map(decode);
+      }),
+    revoke: (id, at) =>
+      run(async () => {
+        const row = await db
+          .updateTable('keys')
+          .set({ revoked_at: at })
+          .where('id', '=', id)
+          .where('revoked_at', 'is', null)
+          .returningAll()
+          .executeTakeFirst();
+        return row && decode(row);
+      }),
+  };
+}
+
+const encode = (record: KeyRecord, hash: string): KeysTable => ({
+  id: record.id,
+  hash,
+  hint: record.hint,
+  region: record.region,
+  workspace: record.workspace,
+  name: record.name,
+  created_at: record.createdAt,
+  expires_at: record.expiresAt ?? null,
+  revoked_at: record.revokedAt ?? null,
+});
+
+const decode = (row: Selectable<KeysTable>): KeyRecord => ({
+  id: row.id,
+  region: row.region,
+  workspace: row.workspace,
+  name: row.name,
+  hint: row.hint,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at ?? undefined,
+  revokedAt: row.revoked_at ?? undefined,
+});

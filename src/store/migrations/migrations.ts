@@ -1,0 +1,5 @@
+import type { Migration } from '../migrate.ts';
+import { keys } from './0001-keys.ts';
+
+/** In order. A released one never changes: the next change is the next number. */
+export const MIGRATIONS: readonly Migration[] = [keys];

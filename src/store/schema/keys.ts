@@ -1,0 +1,15 @@
+import type { RegionId } from '../../core/region.ts';
+
+/** Migration 0001. Times are UTC milliseconds. */
+export interface KeysTable {
+  id: string;
+  /** SHA-256 of the secret, lower-case hex; unique. */
+  hash: string;
+  hint: string;
+  region: RegionId;
+  workspace: string;
+  name: string;
+  created_at: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, it } from 'node:test';
+import type { Dialect } from 'kysely';
+import { Kysely, sql, SqliteDialect } from 'kysely';
+import { ServiceError } from '../core/error.ts';
+import type { KeyRecord } from '../core/key.ts';
+import { sqliteAdapter } from './dialects/sqlite-adapter.ts';
+import { sqliteDialect } from './dialects/sqlite.ts';
+import { openStore } from './store.ts';
+
+const record = (id: string): KeyRecord => ({
+  id,
+  region: 'cn-beijing',
+  workspace: 'primary',
+  name: 'n'.repeat(60),
+  hint: 'wxyz',
+  createdAt: 1,
+  expiresAt: undefined,
+  revokedAt: undefined,
+});
+
+describe('opening a store on SQLite', () => {
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'parley-store-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  it('makes the folder and the files for the owner alone', async () => {
+    const data = join(folder, 'new', 'data');
+    const store = await openStore({ dialect: sqliteDialect({ file: join(data, 'parley.db') }) });
+    await store.keys.insert({ record: record('key_1'), hash: 'h' });
+    assert.equal((await stat(data)).mode & 0o777, 0o700);
+    for (const name of ['parley.db', 'parley.db-wal', 'parley.db-shm']) {
+      assert.equal((await stat(join(data, name))).mode & 0o777, 0o600, name);
+    }
+    await store.close();
+  });
+
+  it('finds what was there before, and migrates once', async () => {
+    const dialect = sqliteDialect({ file: join(folder, 'again.db') });
+    const first = await openStore({ dialect });
+    await first.keys.insert({ record: record('key_1'), hash: 'h' });
+    await first.close();
+    const second = await openStore({ dialect });
+    assert.deepEqual(await second.keys.find('key_1'), record('key_1'));
+    await second.close();
+  });
+
+  it('writes ahead to a log, syncs every commit, and waits for other processes', async () => {
+    const dialect = sqliteDialect({ file: join(folder, 'modes.db') });
+    const db = new Kysely<unknown>({ dialect: await dialect.open() });
+    const pragma = async (name: string) => {
+      const { rows } = await sql`pragma ${sql.raw(name)}`.execute(db);
+      return Object.values(Object(rows[0]))[0];
+    };
+    assert.equal(await pragma('journal_mode'), 'wal');
+    assert.equal(await pragma('synchronous'), 2);
+    assert.equal(await pragma('busy_timeout'), 5000);
+    assert.equal(await pragma('foreign_keys'), 1);
+    await db.destroy();
+  });
+
+  it('refuses a database of a newer version, naming what it does not know', async () => {
+    const file = join(folder, 'newer.db');
+    const dialect = sqliteDialect({ file });
+    await (await openStore({ dialect })).close();
+    const database = new DatabaseSync(file);
+    database.exec("insert into migrations values ('0999-future', 1)");
+    database.close();
+    await assert.rejects(openStore({ dialect }), /newer version of Parley \(it has 0999-future; .* up to 0001-keys\)/);
+  });
+
+  it('says which file it is when it is not a database', async () => {
+    const file = join(folder, 'text.db');
+    await writeFile(file, 'This is a letter to a friend, not a database at all. '.repeat(40));
+    await assert.rejects(
+      openStore({ dialect: sqliteDialect({ file }) }),
+      (error) =>
+        error instanceof ServiceError &&
+        error.message.includes(file) &&
+        error.message.includes('not a database') &&
+        error.cause instanceof Error,
+    );
+  });
+
+  it('makes a full disk an internal error with its cause, and works on when there is room again', async () => {
+    const database = new DatabaseSync(':memory:');
+    const dialect: Dialect = new SqliteDialect({ database: sqliteAdapter(database) });
+    const store = await openStore({
+      dialect: { name: 'small', open: async () => dialect, lockForMigration: async () => undefined },
+    });
+    database.exec('pragma max_page_count = 12');
+    const fill = store.transaction(async ({ keys }) => {
+      for (let index = 0; index < 1000; index++) {
+        await keys.insert({ record: record(`key_${index}`), hash: `hash ${index}` });
+      }
+    });
+    await assert.rejects(
+      fill,
+      (error) =>
+        error instanceof ServiceError && error.kind === 'internal' && /full/.test(String(Object(error.cause).message)),
+    );
+    database.exec('pragma max_page_count = 100000');
+    assert.deepEqual(await store.keys.list({ limit: 1 }), []);
+    await store.keys.insert({ record: record('key_after'), hash: 'after' });
+    await store.close();
+  });
+});

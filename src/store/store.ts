@@ -1,0 +1,80 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Kysely } from 'kysely';
+import { ServiceError } from '../core/error.ts';
+import { assert } from '../lib/assert.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import type { StoreDialect } from './dialects/dialect.ts';
+import { createKeyStore, type KeyStore } from './keys.ts';
+import { migrate } from './migrate.ts';
+import { MIGRATIONS } from './migrations/migrations.ts';
+import type { Run } from './run.ts';
+import type { Database } from './schema/database.ts';
+
+/** The nouns, each with all of its SQL. */
+export interface Tables {
+  readonly keys: KeyStore;
+}
+
+/** Every failure of the database is a ServiceError `internal` with the reason as its cause. */
+export interface Store extends Tables {
+  /**
+   * All of `work` or nothing. Only `work`'s own tables may be used in it, and only they may be awaited: on SQLite there
+   * is one connection, and everyone else waits for it.
+   */
+  transaction<T>(work: (tables: Tables) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface StoreNeeds {
+  readonly dialect: StoreDialect;
+  readonly clock?: Clock;
+}
+
+/** @throws ServiceError `internal`, whose message names the database: cannot be opened, or is of a newer version. */
+export async function openStore({ dialect, clock = systemClock }: StoreNeeds): Promise<Store> {
+  const db = await openDatabase(dialect, clock);
+  // A query on the outer tables inside a transaction would wait for its own end, for ever.
+  const scope = new AsyncLocalStorage<{ isOpen: boolean }>();
+  const outside: Run = (query) => {
+    assert(!scope.getStore()?.isOpen, 'inside a transaction only its own tables are used');
+    return translated(query);
+  };
+
+  return {
+    keys: createKeyStore(db, outside),
+    transaction: (work) =>
+      outside(() =>
+        db.transaction().execute(async (transaction) => {
+          const inside = { isOpen: true };
+          try {
+            return await scope.run(inside, () => work({ keys: createKeyStore(transaction, translated) }));
+          } finally {
+            inside.isOpen = false;
+          }
+        }),
+      ),
+    close: () => db.destroy(),
+  };
+}
+
+async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {
+  let db: Kysely<Database> | undefined;
+  try {
+    db = new Kysely<Database>({ dialect: await dialect.open() });
+    await migrate(db, { dialect, migrations: MIGRATIONS, clock });
+    return db;
+  } catch (error) {
+    await db?.destroy();
+    if (error instanceof ServiceError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ServiceError('internal', `The database cannot be opened: ${dialect.name}: ${reason}`, { cause: error });
+  }
+}
+
+const translated: Run = async (query) => {
+  try {
+    return await query();
+  } catch (error) {
+    throw ServiceError.from(error);
+  }
+};

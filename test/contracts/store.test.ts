@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { PGlite } from '@electric-sql/pglite';
+import { ServiceError } from '../../src/core/error.ts';
+import type { KeyRecord } from '../../src/core/key.ts';
+import type { StoreDialect } from '../../src/store/dialects/dialect.ts';
+import { pgliteDialect } from '../../src/store/dialects/pglite.ts';
+import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+
+/** One promise for every database: what passes here on one passes on all. */
+const DIALECTS: readonly { name: string; dialect: (folder: string) => StoreDialect }[] = [
+  { name: 'sqlite in memory', dialect: () => sqliteDialect({ file: ':memory:' }) },
+  { name: 'sqlite in a file', dialect: (folder) => sqliteDialect({ file: join(folder, 'parley.db') }) },
+  { name: 'pglite', dialect: () => pgliteDialect(new PGlite()) },
+];
+
+/** A time that no 32-bit column holds. */
+const NOW = 1_790_000_000_123;
+
+const record = (id: string, change: Partial<KeyRecord> = {}): KeyRecord => ({
+  id,
+  region: 'cn-beijing',
+  workspace: 'primary',
+  name: 'tests',
+  hint: 'wxyz',
+  createdAt: NOW,
+  expiresAt: undefined,
+  revokedAt: undefined,
+  ...change,
+});
+
+for (const { name, dialect } of DIALECTS) {
+  describe(`the store on ${name}`, () => {
+    let folder = '';
+    let store: Store;
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'parley-store-'));
+      store = await openStore({ dialect: dialect(folder) });
+    });
+    after(async () => {
+      await store.close();
+      await rm(folder, { recursive: true });
+    });
+
+    it('gives back a key as it was put in, by id and by hash', async () => {
+      const key = record('key_roundtrip', { name: "O'Brien 密钥 🔑", expiresAt: NOW + 1 });
+      await store.keys.insert({ record: key, hash: 'hash-roundtrip' });
+      assert.deepEqual(await store.keys.find(key.id), key);
+      assert.deepEqual(await store.keys.findByHash('hash-roundtrip'), { record: key, hash: 'hash-roundtrip' });
+      assert.equal(await store.keys.find('key_other'), undefined);
+      assert.equal(await store.keys.findByHash('hash-other'), undefined);
+    });
+
+    it('refuses a second key with the same hash or id, as an internal error with its cause', async () => {
+      await store.keys.insert({ record: record('key_twice'), hash: 'hash-twice' });
+      for (const again of [
+        { record: record('key_twice_2'), hash: 'hash-twice' },
+        { record: record('key_twice'), hash: 'hash-twice-2' },
+      ]) {
+        await assert.rejects(
+          store.keys.insert(again),
+          (error) => error instanceof ServiceError && error.kind === 'internal' && error.cause instanceof Error,
+        );
+      }
+    });
+
+    it('revokes once: of several at once, one gets the record', async () => {
+      await store.keys.insert({ record: record('key_revoke'), hash: 'hash-revoke' });
+      const revoked = await Promise.all([1, 2, 3].map((at) => store.keys.revoke('key_revoke', NOW + at)));
+      const [winner, ...others] = revoked.filter((one) => one !== undefined);
+      assert.equal(others.length, 0);
+      assert.deepEqual(await store.keys.find('key_revoke'), winner);
+      assert.equal(await store.keys.revoke('key_nobody', NOW), undefined);
+    });
+
+    it('lists by region and workspace, in order of ids, page by page', async () => {
+      const place = { region: 'us-east-1', workspace: 'list' } as const;
+      for (const id of ['key_l3', 'key_l1', 'key_l2']) {
+        await store.keys.insert({ record: record(id, place), hash: `hash-${id}` });
+      }
+      await store.keys.insert({ record: record('key_l4', { ...place, workspace: 'other' }), hash: 'hash-key_l4' });
+      const ids = (keys: readonly KeyRecord[]) => keys.map(({ id }) => id);
+      assert.deepEqual(ids(await store.keys.list({ ...place, limit: 2 })), ['key_l1', 'key_l2']);
+      assert.deepEqual(ids(await store.keys.list({ ...place, limit: 2, after: 'key_l2' })), ['key_l3']);
+      assert.deepEqual(ids(await store.keys.list({ region: 'us-east-1', limit: 9, after: 'key_l2' })), [
+        'key_l3',
+        'key_l4',
+      ]);
+    });
+
+    it('keeps nothing of a transaction that failed, and goes on after it', async () => {
+      const failure = new ServiceError('conflict', 'changed my mind');
+      await assert.rejects(
+        store.transaction(async ({ keys }) => {
+          await keys.insert({ record: record('key_undone'), hash: 'hash-undone' });
+          assert.ok(await keys.find('key_undone'));
+          throw failure;
+        }),
+        (error) => error === failure,
+      );
+      assert.equal(await store.keys.find('key_undone'), undefined);
+      const id = await store.transaction(async ({ keys }) => {
+        await keys.insert({ record: record('key_done'), hash: 'hash-done' });
+        return 'key_done';
+      });
+      assert.ok(await store.keys.find(id));
+    });
+
+    it('runs transactions that are begun at once one after another', async () => {
+      await store.keys.insert({ record: record('key_race'), hash: 'hash-race' });
+      const rotate = (turn: number) =>
+        store.transaction<number>(async ({ keys }) => {
+          if (!(await keys.revoke('key_race', NOW))) return 0;
+          await keys.insert({ record: record(`key_race_${turn}`), hash: `hash-race-${turn}` });
+          return 1;
+        });
+      const made = await Promise.all([1, 2, 3, 4].map(rotate));
+      assert.equal(
+        made.reduce((sum, count) => sum + count, 0),
+        1,
+      );
+    });
+
+    it('says so instead of waiting for ever when a transaction uses the outer tables', async () => {
+      await assert.rejects(
+        store.transaction(() => store.keys.find('key_roundtrip')),
+        (error) =>
+          error instanceof ServiceError && error.cause instanceof Error && error.cause.name === 'AssertionError',
+      );
+      assert.ok(await store.keys.find('key_roundtrip'));
+    });
+  });
+}
