@@ -1,0 +1,218 @@
+import { Agent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
+import { ServiceError } from '../../core/error.ts';
+import type { EngineEvent, TokenLogprob, Usage } from '../../core/event.ts';
+import { LOGPROB_MIN } from '../../core/limits.ts';
+import type { EngineRequest, EngineStart } from '../engine.ts';
+import type { Counts, FailureKind, GenerateCall, Line, Refusal, TokenInput, WireAlternative } from './protocol.ts';
+
+/** Thrown when the engine process went away: the caller of `generate` may try again while nothing was said. */
+export class EngineGoneError extends ServiceError {
+  constructor(cause: unknown) {
+    super('engine-failed', 'The engine stopped while it worked on this request.', { cause });
+  }
+}
+
+export interface LlamaClient {
+  generate(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;
+  countTokens(input: TokenInput): Promise<number>;
+  /** Rejects when the process does not answer in time. */
+  ping(timeoutMs: number): Promise<void>;
+  close(): void;
+}
+
+export interface ClientOptions {
+  /** Path of a Unix domain socket, or 127.0.0.1:port. */
+  readonly socket: string;
+  readonly token?: string | undefined;
+  /** Hears of every piece of output; /ready relies on it. */
+  readonly onToken?: () => void;
+}
+
+export function createLlamaClient({ socket, token, onToken }: ClientOptions): LlamaClient {
+  const agent = new Agent({ keepAlive: true });
+  const address = socket.startsWith('127.0.0.1:')
+    ? { host: '127.0.0.1', port: Number(socket.slice('127.0.0.1:'.length)) }
+    : { socketPath: socket };
+
+  const call = (method: string, path: string, body: unknown, signal?: AbortSignal): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const sent = httpRequest({
+        ...address,
+        agent,
+        method,
+        path,
+        headers: {
+          'content-type': 'application/json',
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+        ...(signal ? { signal } : {}),
+      });
+      sent.on('response', resolve);
+      // After the response this is the socket's end, which the reader of the response sees too.
+      sent.on('error', (error) => reject(signal?.aborted ? abortReason(signal) : new EngineGoneError(error)));
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+
+  return {
+    async generate(request, signal) {
+      if (signal.aborted) throw abortReason(signal);
+      const response = await call('POST', '/generate', toCall(request), signal);
+      if (response.statusCode !== 200) throw await refusalOf(response);
+      const lines = readLines(response, signal);
+      const first = await lines.next();
+      const started = first.done ? undefined : first.value[0];
+      if (first.done || started?.type !== 'started') throw new EngineGoneError('the answer began without `started`');
+      return {
+        promptTokens: started.promptTokens,
+        cachedTokens: started.cachedTokens,
+        maxTokens: started.maxTokens,
+        batches: toEvents(first.value.slice(1), lines, response, onToken),
+      };
+    },
+    async countTokens(input) {
+      const response = await call('POST', '/count', { input });
+      if (response.statusCode !== 200) throw await refusalOf(response);
+      return (JSON.parse(await readText(response)) as { tokens: number }).tokens;
+    },
+    async ping(timeoutMs) {
+      const response = await call('GET', '/health', undefined, AbortSignal.timeout(timeoutMs));
+      await readText(response);
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function toCall(request: EngineRequest): GenerateCall {
+  const { input, sampling } = request;
+  if (input.type === 'messages') throw new ServiceError('internal', 'a prompt engine was given messages');
+  const { logitBias, ...rest } = sampling;
+  return {
+    id: request.id,
+    owner: request.owner,
+    input,
+    sampling: { ...rest, ...(logitBias ? { logitBias: [...logitBias] } : {}) },
+    stop: request.stop,
+    choices: request.choices,
+    ...(request.maxTokens === undefined ? {} : { maxTokens: request.maxTokens }),
+    ...(request.maxTotalTokens === undefined ? {} : { maxTotalTokens: request.maxTotalTokens }),
+    ...(request.logprobs ? { logprobs: request.logprobs } : {}),
+    phases: request.phases,
+  };
+}
+
+/** Batches of lines: what one read of the socket brought. A stream without its last line is a failure. */
+async function* readLines(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<readonly Line[], void> {
+  let rest = '';
+  let isFinished = false;
+  response.setEncoding('utf8');
+  try {
+    for await (const chunk of response) {
+      const texts = (rest + String(chunk)).split('\n');
+      rest = texts.pop() ?? '';
+      if (texts.length === 0) continue;
+      const lines = texts.map((line) => JSON.parse(line) as Line);
+      isFinished = lines.at(-1)?.type === 'finished';
+      yield lines;
+    }
+  } catch (error) {
+    if (signal.aborted) throw abortReason(signal);
+    if (error instanceof ServiceError) throw error;
+    throw new EngineGoneError(error);
+  }
+  if (!isFinished)
+    throw signal.aborted ? abortReason(signal) : new EngineGoneError('the answer ended without `finished`');
+}
+
+async function* toEvents(
+  first: readonly Line[],
+  lines: AsyncGenerator<readonly Line[], void>,
+  response: IncomingMessage,
+  onToken: (() => void) | undefined,
+): AsyncGenerator<readonly EngineEvent[], void> {
+  try {
+    if (first.length > 0) yield first.map(toEvent);
+    for await (const batch of lines) {
+      onToken?.();
+      yield batch.map(toEvent);
+    }
+  } finally {
+    // Leaving early closes the connection, which is how the engine hears of it.
+    if (!response.complete) response.destroy();
+  }
+}
+
+function toEvent(line: Line): EngineEvent {
+  switch (line.type) {
+    case 'token':
+      return {
+        type: 'text',
+        choice: line.choice,
+        text: line.text,
+        tokens: line.tokens,
+        phase: line.phase,
+        ...(line.logprobs ? { logprobs: line.logprobs.map(toLogprob) } : {}),
+      };
+    case 'choice-finished':
+      return {
+        type: 'choice-end',
+        choice: line.choice,
+        reason: line.reason,
+        ...(line.stop === undefined ? {} : { stop: line.stop }),
+      };
+    case 'finished':
+      return { type: 'end', usage: toUsage(line.counts) };
+    case 'failed':
+      throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: line.message });
+    case 'started':
+      throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: 'started twice' });
+  }
+}
+
+const toUsage = (counts: Counts): Usage => ({
+  promptTokens: counts.promptTokens,
+  cachedTokens: counts.cachedTokens,
+  completionTokens: counts.completionTokens,
+  ...(counts.earlierPhaseTokens > 0 ? { reasoningTokens: counts.earlierPhaseTokens } : {}),
+});
+
+const decoder = new TextDecoder();
+
+const toAlternative = ({ bytes, logprob }: WireAlternative) => ({
+  token: decoder.decode(Uint8Array.from(bytes)),
+  bytes,
+  logprob: logprob === null || logprob < LOGPROB_MIN ? undefined : logprob,
+});
+
+const toLogprob = (token: WireAlternative & { readonly top: readonly WireAlternative[] }): TokenLogprob => ({
+  ...toAlternative(token),
+  top: token.top.map(toAlternative),
+});
+
+const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> = {
+  'too-long': 'invalid-request',
+  invalid: 'invalid-request',
+  'queue-full': 'overloaded',
+  'queue-wait': 'overloaded',
+  'key-share': 'rate-limited',
+  draining: 'overloaded',
+  internal: 'engine-failed',
+};
+
+async function refusalOf(response: IncomingMessage): Promise<ServiceError> {
+  const refusal = JSON.parse(await readText(response)) as Refusal;
+  const isCallersFault = KINDS[refusal.kind] === 'invalid-request';
+  return new ServiceError(
+    KINDS[refusal.kind],
+    refusal.kind === 'internal' ? 'The engine failed on this request.' : `${refusal.message}`,
+    {
+      retryAfterSeconds: refusal.retryAfterSeconds,
+      ...(isCallersFault ? { param: refusal.kind === 'too-long' ? 'messages' : undefined } : {}),
+      cause: refusal,
+    },
+  );
+}
+
+const abortReason = (signal: AbortSignal): unknown =>
+  signal.reason instanceof ServiceError ? signal.reason : new ServiceError('cancelled', 'The request was cancelled.');

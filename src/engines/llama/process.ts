@@ -1,0 +1,51 @@
+// Main file of the engine process: one model, one scheduler, HTTP on a socket. Ends when its standard input closes, so
+// that it never outlives the process that started it.
+import { rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { systemClock } from '../../lib/clock.ts';
+import { createEngineServer } from './engine-server.ts';
+import { openNativeModel } from './native-model.ts';
+import type { ProcessOptions, Ready } from './protocol.ts';
+import { createScheduler } from './scheduler.ts';
+
+/** Parser of the options our own supervisor passes; they were checked by the configuration's schema. */
+const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
+
+const model = await openNativeModel(options);
+const scheduler = createScheduler(model, {
+  clock: systemClock,
+  queuePlacesMax: options.queuePlacesMax,
+  queueWaitMsMax: options.queueWaitMsMax,
+  stateFile: join(options.stateFolder, `${process.pid}.state`),
+  random: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
+});
+const server = createServer(createEngineServer({ model, scheduler, token: options.token }));
+server.requestTimeout = 0;
+server.keepAliveTimeout = 600_000;
+
+let isStopping = false;
+const stop = (): void => {
+  if (isStopping) return;
+  isStopping = true;
+  server.close();
+  rmSync(join(options.stateFolder, `${process.pid}.state`), { force: true });
+  // A native library in mid-evaluation may not be unloaded; nothing of it needs to be saved.
+  process.exit(0);
+};
+process.stdin.on('end', stop).on('error', stop).resume();
+process.on('SIGTERM', stop);
+// The terminal's Ctrl-C reaches the whole process group; our parent decides when the engine goes.
+process.on('SIGINT', () => undefined);
+process.on('SIGHUP', () => undefined);
+
+const listening = (): void => {
+  const ready: Ready = { ready: true, model: model.loaded };
+  process.stdout.write(`${JSON.stringify(ready)}\n`);
+};
+const tcp = /^127\.0\.0\.1:(\d+)$/.exec(options.socket);
+if (tcp) server.listen(Number(tcp[1]), '127.0.0.1', listening);
+else {
+  rmSync(options.socket, { force: true });
+  server.listen(options.socket, listening);
+}

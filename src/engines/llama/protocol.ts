@@ -1,0 +1,128 @@
+import type { FinishReason } from '../../core/event.ts';
+import type { Stop } from '../../core/request.ts';
+import type { Phase, PromptSegment } from '../../core/prompt.ts';
+import type { EngineOwner, LoadedModel } from '../engine.ts';
+
+/**
+ * What the engine process and its clients say to each other: HTTP on a Unix domain socket.
+ *
+ *   GET  /model     -> LoadedModel
+ *   GET  /health    -> Health
+ *   POST /count     {input}       -> {tokens}
+ *   POST /generate  GenerateCall  -> 200 and one Line per line (NDJSON), or 4xx/5xx and a Refusal
+ *
+ * Closing the connection cancels. `curl --unix-socket SOCKET http://engine/generate -d '{…}'` can drive it.
+ */
+export interface GenerateCall {
+  readonly id: string;
+  readonly owner: EngineOwner;
+  readonly input: TokenInput;
+  readonly sampling: {
+    readonly temperature?: number;
+    readonly topP?: number;
+    readonly topK?: number;
+    readonly minP?: number;
+    readonly repetitionPenalty?: number;
+    readonly presencePenalty?: number;
+    readonly frequencyPenalty?: number;
+    readonly logitBias?: readonly (readonly [token: number, bias: number])[];
+    readonly seed?: number;
+  };
+  readonly stop: Stop;
+  readonly choices: number;
+  readonly maxTokens?: number;
+  readonly maxTotalTokens?: number;
+  readonly logprobs?: { readonly top: number };
+  readonly phases: readonly Phase[];
+}
+
+export type TokenInput =
+  | { readonly type: 'segments'; readonly segments: readonly PromptSegment[] }
+  | { readonly type: 'tokens'; readonly tokens: readonly number[] };
+
+export interface WireAlternative {
+  readonly id: number;
+  readonly bytes: readonly number[];
+  /** null: extremely low. */
+  readonly logprob: number | null;
+}
+
+export type Line =
+  | {
+      readonly type: 'started';
+      readonly promptTokens: number;
+      readonly cachedTokens: number;
+      readonly maxTokens: number;
+    }
+  | {
+      readonly type: 'token';
+      readonly choice: number;
+      /** Position of the phase it belongs to. */
+      readonly phase: number;
+      /** The token sampled last. */
+      readonly id: number;
+      /** Sampled tokens since the line before: the text may stand for several. */
+      readonly tokens: number;
+      /** What may be said now: halves of characters and possible beginnings of a stop string are held back. */
+      readonly text: string;
+      /** With logprobs only: the tokens whose text is now out, in order. */
+      readonly logprobs?: readonly (WireAlternative & { readonly top: readonly WireAlternative[] })[];
+    }
+  | { readonly type: 'choice-finished'; readonly choice: number; readonly reason: FinishReason; readonly stop?: string }
+  | { readonly type: 'finished'; readonly counts: Counts; readonly timings: Timings }
+  | { readonly type: 'failed'; readonly kind: FailureKind; readonly message: string };
+
+export interface Counts {
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  /** Sampled tokens of all choices and phases, without end-of-generation tokens. */
+  readonly completionTokens: number;
+  /** Of these, tokens of all phases before the last. */
+  readonly earlierPhaseTokens: number;
+}
+
+/** Milliseconds. */
+export interface Timings {
+  readonly queueMs: number;
+  readonly prefillMs: number;
+  readonly decodeMs: number;
+}
+
+export type FailureKind = 'too-long' | 'invalid' | 'queue-full' | 'queue-wait' | 'key-share' | 'draining' | 'internal';
+
+/** Body of an answer other than 200. */
+export interface Refusal {
+  readonly kind: FailureKind;
+  readonly message: string;
+  readonly retryAfterSeconds?: number;
+}
+
+export interface Health {
+  readonly busySequences: number;
+  readonly sequences: number;
+  readonly queued: number;
+  readonly ticks: number;
+  readonly tokens: number;
+}
+
+/** Passed to the process as one JSON argument. */
+export interface ProcessOptions {
+  readonly socket: string;
+  /** Required on every call when the socket is a loopback TCP address. */
+  readonly token?: string;
+  readonly modelFile: string;
+  readonly contextTokens: number;
+  readonly sequences: number;
+  readonly threads: number;
+  readonly gpu: 'auto' | false;
+  readonly queuePlacesMax: number;
+  readonly queueWaitMsMax: number;
+  /** A folder for saved sequence states; 0700. */
+  readonly stateFolder: string;
+}
+
+/** The one line on standard output that says that calls are welcome. */
+export interface Ready {
+  readonly ready: true;
+  readonly model: LoadedModel;
+}

@@ -1,0 +1,45 @@
+import { ERROR_KINDS } from '../../core/error.ts';
+import type { EngineRequest } from '../engine.ts';
+import type { Script, Step } from './scripted-engine.ts';
+
+/**
+ * The script of a service that runs without a model (`engine.kind: scripted`): the caller's last message is the script
+ * when it begins with `script:` and a JSON list, e.g. `script:["Hel","lo",{"delayMs":50},{"repeat":"x ","times":64},
+ * {"fail":"engine-failed"},{"hang":true}]`. Any other message is echoed word by word.
+ */
+export const promptScript: Script = (request) => {
+  const text = lastUserText(request);
+  const list = text.startsWith('script:') ? parseList(text.slice('script:'.length)) : undefined;
+  if (!list) return [{ type: 'tokens', tokens: `You said: ${text}`.match(/\s*\S+/g) ?? [] }];
+  return list.flatMap(toSteps);
+};
+
+function lastUserText({ input }: EngineRequest): string {
+  if (input.type !== 'segments') return '';
+  const prompt = input.segments.map((segment) => segment.text).join('');
+  const from = prompt.lastIndexOf('<|im_start|>user\n');
+  const to = prompt.indexOf('<|im_end|>', from);
+  return from < 0 ? prompt : prompt.slice(from + '<|im_start|>user\n'.length, to < 0 ? undefined : to);
+}
+
+function parseList(text: string): unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toSteps(item: unknown): Step[] {
+  if (typeof item === 'string') return [{ type: 'tokens', tokens: [item] }];
+  if (typeof item !== 'object' || item === null) return [];
+  const { delayMs, repeat, times, fail, hang, vanish } = item as Record<string, unknown>;
+  if (typeof delayMs === 'number') return [{ type: 'delay', ms: delayMs }];
+  if (typeof repeat === 'string')
+    return [{ type: 'tokens', tokens: Array.from({ length: Number(times) || 1 }, () => repeat) }];
+  const kind = ERROR_KINDS.find((known) => known === fail);
+  if (kind) return [{ type: 'fail', kind }];
+  if (hang === true) return [{ type: 'hang' }];
+  return vanish === true ? [{ type: 'vanish' }] : [];
+}

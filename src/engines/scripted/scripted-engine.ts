@@ -1,0 +1,216 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createBatchQueue } from '../../lib/batch-queue.ts';
+import { createStopMatcher } from '../../lib/stop-matcher.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { ErrorKind } from '../../core/error.ts';
+import type { EngineEvent, FinishReason, TokenLogprob } from '../../core/event.ts';
+import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
+import type { EngineInput, EngineRequest, TextEngine } from '../engine.ts';
+
+/** What the engine does next. Tokens are pieces of text. */
+export type Step =
+  | { readonly type: 'tokens'; readonly tokens: readonly string[] }
+  /** Nothing for a while. */
+  | { readonly type: 'delay'; readonly ms: number }
+  /** Refuses before the start (first step) or breaks off in mid-answer. */
+  | { readonly type: 'fail'; readonly kind: ErrorKind }
+  /** Silent until cancelled. */
+  | { readonly type: 'hang' }
+  /** Ends the stream without `end`: a fault that readers must notice. */
+  | { readonly type: 'vanish' };
+
+export type Script = (request: EngineRequest) => readonly Step[];
+
+export interface ScriptedOptions {
+  readonly script: Script;
+  readonly contextTokens?: number;
+  readonly sequences?: number;
+  /** Hears of each run that ended, and whether it was cancelled. */
+  readonly onRunEnd?: (run: { id: string; isCancelled: boolean }) => void;
+}
+
+/** ChatML, so that prompts read like those of the real models. */
+const TEMPLATE =
+  "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}{% endfor %}" +
+  "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+
+const SPECIAL_TOKENS = ['<|im_start|>', '<|im_end|>', '<|endoftext|>'];
+
+/**
+ * An engine that plays a script: deterministic events, delays and faults at chosen points. First-class: it keeps the
+ * engine contract (stops, limits, choices, cancel, refusal before start), so that tests and benchmarks need no model.
+ */
+export function createScriptedEngine({
+  script,
+  contextTokens = 8192,
+  sequences = 1024,
+  onRunEnd,
+}: ScriptedOptions): TextEngine {
+  let busy = 0;
+  const waiting: (() => void)[] = [];
+
+  const acquire = async (signal: AbortSignal): Promise<void> => {
+    while (busy >= sequences) {
+      await new Promise<void>((resolve, reject) => {
+        const turn = (): void => {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        };
+        const onAbort = (): void => {
+          waiting.splice(waiting.indexOf(turn), 1);
+          reject(reasonOf(signal));
+        };
+        waiting.push(turn);
+        signal.addEventListener('abort', onAbort, { once: true });
+      });
+    }
+    busy++;
+  };
+
+  return {
+    capabilities: { input: 'prompt', logprobs: true, grammar: false, phases: false, choicesMax: sequences },
+    async start(request, signal) {
+      if (signal.aborted) throw reasonOf(signal);
+      const promptTokens = tokensOf(request.input);
+      if (promptTokens >= contextTokens)
+        throw new ServiceError(
+          'invalid-request',
+          `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
+          { param: 'messages' },
+        );
+      const steps = script(request);
+      if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
+      await acquire(signal);
+      const room = contextTokens - promptTokens;
+      const maxTokens = Math.min(request.maxTokens ?? room, request.maxTotalTokens ?? room, room);
+      const stopped = new AbortController();
+      const queue = createBatchQueue<EngineEvent>({
+        waitingMax: ENGINE_EVENTS_WAITING_MAX,
+        onDrain: () => resume?.(),
+        onReturn: () => stopped.abort(),
+      });
+      let resume: (() => void) | undefined;
+      const run = { request, steps, promptTokens, maxTokens, signal: AbortSignal.any([signal, stopped.signal]) };
+      const push = (event: EngineEvent): Promise<void> | undefined => {
+        if (queue.push(event)) return undefined;
+        return new Promise<void>((resolve) => {
+          resume = resolve;
+          stopped.signal.addEventListener('abort', () => resolve(), { once: true });
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      };
+      void play(run, push)
+        .then(
+          () => queue.end(),
+          (error: unknown) => queue.fail(error),
+        )
+        .finally(() => {
+          busy--;
+          waiting.shift()?.();
+          onRunEnd?.({ id: request.id, isCancelled: run.signal.aborted });
+        });
+      return { promptTokens, cachedTokens: 0, maxTokens, batches: queue };
+    },
+    async model() {
+      return {
+        contextTokens,
+        vocabularySize: 65_536,
+        chatTemplate: TEMPLATE,
+        specialTokens: SPECIAL_TOKENS,
+        bosToken: '',
+        eosToken: '<|endoftext|>',
+      };
+    },
+    countTokens: async (input) => tokensOf(input),
+    close: async () => undefined,
+  };
+}
+
+interface Run {
+  readonly request: EngineRequest;
+  readonly steps: readonly Step[];
+  readonly promptTokens: number;
+  readonly maxTokens: number;
+  readonly signal: AbortSignal;
+}
+
+async function play(
+  { request, steps, promptTokens, maxTokens, signal }: Run,
+  push: (event: EngineEvent) => Promise<void> | undefined,
+) {
+  const choices = Array.from({ length: request.choices }, (_, choice) => ({
+    choice,
+    matcher: createStopMatcher(request.stop.strings),
+    tokens: 0,
+    isOver: false,
+  }));
+  const endChoice = async (of: (typeof choices)[number], reason: FinishReason, stop?: string): Promise<void> => {
+    of.isOver = true;
+    if (stop === undefined) {
+      const text = of.matcher.end();
+      if (text !== '') await push({ type: 'text', choice: of.choice, text, tokens: 0, phase: 0 });
+    }
+    await push({ type: 'choice-end', choice: of.choice, reason, ...(stop === undefined ? {} : { stop }) });
+  };
+
+  for (const step of steps) {
+    if (signal.aborted) throw reasonOf(signal);
+    switch (step.type) {
+      case 'delay':
+        await delay(step.ms, undefined, { signal }).catch(() => undefined);
+        break;
+      case 'hang':
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true });
+          if (signal.aborted) resolve();
+        });
+        break;
+      case 'fail':
+        throw new ServiceError(step.kind, `scripted: ${step.kind}`);
+      case 'vanish':
+        return;
+      case 'tokens':
+        for (const token of step.tokens) {
+          for (const of of choices) {
+            if (signal.aborted) throw reasonOf(signal);
+            if (of.isOver) continue;
+            of.tokens++;
+            const { text, match } = of.matcher.push(token);
+            const logprobs = request.logprobs ? [logprobOf(token, request.logprobs.top)] : undefined;
+            if (text !== '' || logprobs)
+              await push({
+                type: 'text',
+                choice: of.choice,
+                text,
+                tokens: 1,
+                phase: 0,
+                ...(logprobs ? { logprobs } : {}),
+              });
+            if (match !== undefined) await endChoice(of, 'stop', match);
+            else if (of.tokens >= maxTokens) await endChoice(of, 'length');
+          }
+        }
+    }
+  }
+  if (signal.aborted) throw reasonOf(signal);
+  for (const of of choices) if (!of.isOver) await endChoice(of, 'stop');
+  const completionTokens = choices.reduce((sum, of) => sum + of.tokens, 0);
+  await push({ type: 'end', usage: { promptTokens, cachedTokens: 0, completionTokens } });
+}
+
+/** One token a word, as good as any for an engine that does not read. */
+function tokensOf(input: EngineInput): number {
+  if (input.type === 'tokens') return input.tokens.length;
+  if (input.type === 'messages') return input.messages.length;
+  const text = input.segments.map((segment) => segment.text).join('');
+  return Math.max(1, text.match(/\S+/g)?.length ?? 1);
+}
+
+function logprobOf(token: string, top: number): TokenLogprob {
+  const bytes = [...new TextEncoder().encode(token)];
+  const entry = { token, bytes, logprob: -0.25 };
+  return { ...entry, top: Array.from({ length: top }, (_, i) => ({ ...entry, logprob: -0.25 - i })) };
+}
+
+const reasonOf = (signal: AbortSignal): unknown =>
+  signal.reason instanceof ServiceError ? signal.reason : new ServiceError('cancelled', 'The request was cancelled.');

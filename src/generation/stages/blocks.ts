@@ -1,0 +1,62 @@
+import { ServiceError } from '../../core/error.ts';
+import type { Block, EngineEvent, GenerationEvent } from '../../core/event.ts';
+import type { Stage } from './stage.ts';
+
+type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
+
+/** Brackets an engine's flat events of one choice into blocks, once for all encoders. */
+export function createBlocks(choice: number): Stage<ChoiceEvent, GenerationEvent> {
+  let index = -1;
+  let open: { kind: Block['type']; call?: number } | undefined;
+  let isEnded = false;
+
+  const close = (emit: (event: GenerationEvent) => void): void => {
+    if (open) emit({ type: 'block-end', choice, index });
+    open = undefined;
+  };
+
+  const begin = (block: Block, emit: (event: GenerationEvent) => void, call?: number): void => {
+    close(emit);
+    index++;
+    open = { kind: block.type, ...(call === undefined ? {} : { call }) };
+    emit({ type: 'block-start', choice, index, block });
+  };
+
+  return {
+    push(event, emit) {
+      if (isEnded) throw broken('an event after the end of its choice');
+      switch (event.type) {
+        case 'text':
+        case 'reasoning': {
+          const logprobs = event.type === 'text' ? event.logprobs : undefined;
+          if (event.text === '' && !logprobs) return;
+          if (open?.kind !== event.type) begin({ type: event.type }, emit);
+          emit({ type: 'block-delta', choice, index, text: event.text, ...(logprobs ? { logprobs } : {}) });
+          return;
+        }
+        case 'tool-call':
+          begin({ type: 'tool-call', id: event.id, name: event.name }, emit, event.index);
+          return;
+        case 'tool-arguments':
+          if (open?.kind !== 'tool-call' || open.call !== event.index) throw broken('arguments outside their call');
+          if (event.text !== '') emit({ type: 'block-delta', choice, index, text: event.text });
+          return;
+        case 'choice-end':
+          close(emit);
+          isEnded = true;
+          emit({
+            type: 'choice-end',
+            choice,
+            reason: event.reason,
+            ...(event.stop === undefined ? {} : { stop: event.stop }),
+          });
+      }
+    },
+    end() {
+      if (!isEnded) throw broken('the run ended before its choice');
+    },
+  };
+}
+
+const broken = (what: string): ServiceError =>
+  new ServiceError('engine-failed', 'The engine failed on this request.', { cause: `broken stream: ${what}` });
