@@ -146,3 +146,27 @@ export const RETRY_AFTER_SECONDS = 2;
 
 /** Ours: ms between the abort of the last requests at shutdown and the end of their connections. */
 export const ABORT_GRACE_MS = 1_000;
+
+/** Ours: ms until a connection to an upstream stands, TLS included. Beyond: the request fails. */
+export const UPSTREAM_CONNECT_MS = 5_000;
+
+/** Ours: ms from there to an upstream's first event; queues and long prompts take their time. Beyond: RequestTimeOut. */
+export const UPSTREAM_FIRST_TOKEN_MS = 180_000;
+
+/** Ours: silence, in ms, of an upstream in mid-answer. Beyond: the answer breaks off. */
+export const UPSTREAM_IDLE_MS = 60_000;
+
+/** Ours: characters of one event of an upstream's stream. Beyond: the answer breaks off. */
+export const UPSTREAM_EVENT_CHARACTERS_MAX = 4 * 1024 * 1024;
+
+/** Ours: characters of an upstream's unstreamed body. Beyond: the request fails. */
+export const UPSTREAM_BODY_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+/** Ours: code points of an upstream's own words that are passed on. Beyond: cut. */
+export const UPSTREAM_MESSAGE_CODE_POINTS_MAX = 500;
+
+/** Ours: ms that an upstream has to close its answer after the end mark. Beyond: the connection is not used again. */
+export const UPSTREAM_TAIL_MS = 1_000;
+
+/** Ours: how long a stream that broke off may take, in ms, to tell what it consumed. Beyond: the log line goes without. */
+export const RELEASE_MS_MAX = 500;

@@ -2,6 +2,13 @@
 export function present<Fields extends object>(
   fields: Fields,
 ): { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> } {
-  const kept = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
-  return Object.fromEntries(kept) as { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> };
+  const kept: { [Name in keyof Fields]?: Exclude<Fields[Name], null | undefined> } = {};
+  for (const name in fields) {
+    const value = fields[name];
+    if (isPresent(value)) kept[name] = value;
+  }
+  return kept;
 }
+
+const isPresent = <Value>(value: Value): value is Exclude<Value, null | undefined> =>
+  value !== undefined && value !== null;

@@ -1,0 +1,87 @@
+import { ServiceError } from '../core/error.ts';
+import type { Meter } from '../core/telemetry.ts';
+import type { Endpoint, Reply } from '../protocols/endpoint.ts';
+import { readJson } from './body.ts';
+import type { Call } from './call.ts';
+import type { HttpLimits } from './limits.ts';
+import { timing, write } from './reply.ts';
+import { pump, release } from './stream.ts';
+
+export interface AnswerNeeds {
+  readonly limits: HttpLimits;
+  readonly meter: Meter;
+}
+
+/**
+ * Runs an endpoint for a call that may have it, and says what it wants said.
+ *
+ * @throws ServiceError what was refused or failed before any head.
+ */
+export async function answer(
+  endpoint: Endpoint,
+  call: Call,
+  params: Readonly<Record<string, string>>,
+  { limits, meter }: AnswerNeeds,
+): Promise<void> {
+  const { owner, request } = call;
+  if (!owner) throw new ServiceError('unauthenticated', '');
+  call.cancelsOnLeave = endpoint.onDisconnect === 'cancel';
+  const body =
+    endpoint.method === 'GET'
+      ? undefined
+      : await readJson(request, { bytesMax: limits.bodyBytesMax, depthMax: limits.jsonDepthMax });
+
+  call.setDeadline(limits.deadlinePlainMs);
+  const context = { requestId: call.requestId, owner, signal: call.signal, log: call.log };
+  const asked = { body, params, query: queryOf(request.url), headers: singleHeaders(request.headers) };
+  const reply = await unlessAborted(endpoint.handle(asked, context), call.signal);
+
+  switch (reply.type) {
+    case 'json':
+      write(call, { status: reply.status, text: JSON.stringify(reply.body), headers: reply.headers ?? {} });
+      return;
+    case 'stream': {
+      call.setDeadline(limits.deadlineStreamMs);
+      const closed = meter.streamOpened();
+      const head = (): Readonly<Record<string, string>> => {
+        call.markFirstByte();
+        // Proxies that buffer would hold the stream back (wire.md section 11, 39).
+        return { ...call.headers, 'server-timing': timing(call), 'x-accel-buffering': 'no', ...reply.headers };
+      };
+      try {
+        const broken = await pump(call.response, reply, { gone: call.gone, keepAliveMs: limits.keepAliveMs, head });
+        call.error ??= broken;
+      } finally {
+        closed();
+      }
+    }
+  }
+}
+
+/** What comes after the abort is nobody's any more: a stream is let go of, a failure was told by its maker. */
+function unlessAborted(work: Promise<Reply>, signal: AbortSignal): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(ServiceError.from(signal.reason));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    work.then((reply) => {
+      signal.removeEventListener('abort', onAbort);
+      if (signal.aborted && reply.type === 'stream') void release(reply.batches[Symbol.asyncIterator]());
+      resolve(reply);
+    }, reject);
+  });
+}
+
+function queryOf(url: string | undefined): URLSearchParams {
+  const at = url?.indexOf('?') ?? -1;
+  return new URLSearchParams(at < 0 ? '' : url?.slice(at + 1));
+}
+
+function singleHeaders(headers: NodeJS.Dict<string | string[]>): Readonly<Record<string, string | undefined>> {
+  const single: Record<string, string | undefined> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    single[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return single;
+}

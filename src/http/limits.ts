@@ -1,0 +1,26 @@
+import {
+  ABORT_GRACE_MS,
+  DEADLINE_PLAIN_MS,
+  DEADLINE_STREAM_MS,
+  HEADERS_RECEIVE_MS_MAX,
+  HEADER_BYTES_MAX,
+  JSON_BODY_BYTES_MAX,
+  JSON_DEPTH_MAX,
+  KEEP_ALIVE_MS,
+  REQUEST_RECEIVE_MS_MAX,
+} from '../core/limits.ts';
+
+/** The limits of core/limits.ts that configuration, or a test, may set. */
+export const HTTP_LIMITS = {
+  bodyBytesMax: JSON_BODY_BYTES_MAX,
+  jsonDepthMax: JSON_DEPTH_MAX,
+  headerBytesMax: HEADER_BYTES_MAX,
+  headersReceiveMs: HEADERS_RECEIVE_MS_MAX,
+  requestReceiveMs: REQUEST_RECEIVE_MS_MAX,
+  keepAliveMs: KEEP_ALIVE_MS,
+  deadlinePlainMs: DEADLINE_PLAIN_MS,
+  deadlineStreamMs: DEADLINE_STREAM_MS,
+  abortGraceMs: ABORT_GRACE_MS,
+} as const satisfies Record<string, number>;
+
+export type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };

@@ -1,0 +1,217 @@
+import type { IncomingMessage, Server } from 'node:http';
+import { createServer } from 'node:http';
+import { fastify } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../core/error.ts';
+import type { Ids } from '../core/id.ts';
+import { CONNECTION_IDLE_MS_MAX, PATH_PARAMETER_CHARACTERS_MAX } from '../core/limits.ts';
+import type { RegionId } from '../core/region.ts';
+import type { Log, Meter } from '../core/telemetry.ts';
+import { assert } from '../lib/assert.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Endpoint } from '../protocols/endpoint.ts';
+import { createAddressBook } from './address.ts';
+import type { HostRule, Listener } from './address.ts';
+import type { Authenticate } from './authenticate.ts';
+import { createCall } from './call.ts';
+import type { Call } from './call.ts';
+import { answerBrokenRequests } from './broken-request.ts';
+import { corsHeaders } from './cors.ts';
+import type { CorsOptions } from './cors.ts';
+import { createInFlight } from './in-flight.ts';
+import { HTTP_LIMITS } from './limits.ts';
+import type { HttpLimits } from './limits.ts';
+import { createProbes } from './probes.ts';
+import type { Probes } from './probes.ts';
+import { writeError } from './reply.ts';
+import { createRoutes } from './routes.ts';
+import type { HttpRoute, Params } from './routes.ts';
+
+export interface HttpNeeds {
+  readonly endpoints: readonly Endpoint[];
+  readonly listeners: readonly Listener[];
+  readonly hosts?: readonly HostRule[];
+  readonly authenticate: Authenticate;
+  readonly probes: Probes;
+  /** Opens /ready and /metrics from elsewhere than the loopback. */
+  readonly operatorToken?: string;
+  readonly cors?: CorsOptions;
+  readonly limits?: Partial<HttpLimits>;
+  readonly log: Log;
+  readonly meter: Meter;
+  readonly ids: Ids;
+  readonly clock: Clock;
+}
+
+export interface Bound {
+  readonly host: string;
+  readonly port: number;
+  readonly region: RegionId;
+}
+
+export interface Http {
+  /** Every route that answers, for tests and lists. */
+  readonly routes: readonly HttpRoute[];
+  /** @throws Error of the socket, e.g. EADDRINUSE; then none is left listening. */
+  listen(): Promise<readonly Bound[]>;
+  /** Requests that are being answered now. */
+  inFlight(): number;
+  /**
+   * Takes no new connections and no new requests; what runs may end within `graceMs`, the rest is broken off in its
+   * protocol's way. Resolves when every connection is closed.
+   */
+  close(options: { readonly graceMs: number }): Promise<void>;
+}
+
+/** All regions and protocols behind any number of listeners. Fastify finds the route; sockets, bodies and bytes are ours. */
+export async function createHttp(needs: HttpNeeds): Promise<Http> {
+  const { listeners, hosts = [], log, meter, ids, clock, cors = { origins: [] } } = needs;
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...needs.limits };
+  const routes = createRoutes({
+    endpoints: needs.endpoints,
+    probes: createProbes({ probes: needs.probes, meter, operatorToken: needs.operatorToken }),
+    authenticate: needs.authenticate,
+    hasCors: cors.origins.length > 0,
+    limits,
+    meter,
+  });
+
+  const addressOf = createAddressBook(hosts);
+  const calls = new WeakMap<IncomingMessage, Call>();
+  const inFlight = createInFlight();
+  const servers: { readonly server: Server; readonly listener: Listener }[] = [];
+  let isDraining = false;
+
+  const callOf = (request: IncomingMessage): Call => {
+    const call = calls.get(request);
+    assert(call, 'every request has its call');
+    return call;
+  };
+
+  const run = async (call: Call, { operation, run: answer }: Pick<HttpRoute, 'operation' | 'run'>, params: Params) => {
+    call.operation = operation;
+    try {
+      if (isDraining) {
+        call.headers['connection'] = 'close';
+        throw new ServiceError('overloaded', 'The service is shutting down.');
+      }
+      await answer(call, params);
+    } catch (thrown) {
+      writeError(call, ServiceError.from(thrown));
+    } finally {
+      call.settle();
+    }
+  };
+
+  const app = createRouter(routes, (request, route, params) => void run(callOf(request), route, params));
+  await app.ready();
+
+  for (const listener of listeners) {
+    const server = createServer({
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headersReceiveMs,
+      requestTimeout: limits.requestReceiveMs,
+      connectionsCheckingInterval: Math.min(limits.headersReceiveMs, 5_000),
+      keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
+      requireHostHeader: false, // else an empty 400 that no client can read
+    });
+    server.on('request', (request, response) => {
+      const onEnd = (call: Call): void => {
+        inFlight.remove(call);
+        if (isDraining) setImmediate(() => server.closeIdleConnections());
+      };
+      const address = addressOf(listener, request.headers.host);
+      const call = createCall(request, response, { address, ids, clock, log, meter, onEnd });
+      Object.assign(call.headers, corsHeaders(request, cors));
+      calls.set(request, call);
+      inFlight.add(call);
+      app.routing(request, response);
+    });
+    answerBrokenRequests(server, { ids, log });
+    servers.push({ server, listener });
+  }
+
+  return {
+    routes,
+    inFlight: () => inFlight.size(),
+    async listen() {
+      const bound = await Promise.allSettled(servers.map(({ server, listener }) => bind(server, listener)));
+      const failed = bound.find((each) => each.status === 'rejected');
+      if (!failed) return bound.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      for (const { server } of servers) server.close();
+      throw failed.reason;
+    },
+    async close({ graceMs }) {
+      isDraining = true;
+      const closed = servers.map(({ server }) => closing(server));
+      if (!(await inFlight.empty(graceMs))) {
+        inFlight.abort(new ServiceError('overloaded', 'The service is shutting down.'));
+        await inFlight.empty(limits.abortGraceMs);
+      }
+      for (const { server } of servers) server.closeAllConnections();
+      await Promise.all(closed);
+      await app.close();
+    },
+  };
+}
+
+type Serve = (request: IncomingMessage, route: Pick<HttpRoute, 'operation' | 'run'>, params: Params) => void;
+
+/** Fastify as a router: it finds the route, or says why there is none. */
+function createRouter(routes: readonly HttpRoute[], serve: Serve): FastifyInstance {
+  const refuse = (error: ServiceError, request: FastifyRequest, reply: FastifyReply): void => {
+    reply.hijack();
+    serve(request.raw, { operation: 'unknown', run: () => Promise.reject(error) }, {});
+  };
+  const app = fastify({
+    exposeHeadRoutes: false, // ours are in `routes`
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: PATH_PARAMETER_CHARACTERS_MAX,
+      querystringParser: () => ({}), // an endpoint gets URLSearchParams
+    },
+    frameworkErrors: (error, request, reply) => refuse(translate(error), request, reply),
+  });
+  app.removeAllContentTypeParsers();
+  // Bodies are read by whoever may have them: after the key was checked.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.setErrorHandler<FastifyError>((error, request, reply) => refuse(translate(error), request, reply));
+  app.setNotFoundHandler((request, reply) => refuse(new ServiceError('not-found', 'Not found!'), request, reply));
+  for (const route of routes) {
+    app.route<{ Params: Record<string, string> }>({
+      method: route.method,
+      url: route.path,
+      handler(request, reply) {
+        reply.hijack();
+        serve(request.raw, route, request.params);
+      },
+    });
+  }
+  return app;
+}
+
+/** What the router refuses is the caller's doing: a path or a content type that cannot be read. */
+function translate(error: FastifyError): ServiceError {
+  if (error.code === 'FST_ERR_BAD_URL')
+    return new ServiceError('invalid-request', 'The path has bad percent-encoding.');
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new ServiceError('invalid-request', 'Content-Type must be application/json, in UTF-8.');
+  }
+  if ((error.statusCode ?? 500) < 500) return new ServiceError('invalid-request', 'The request cannot be read.');
+  return ServiceError.from(error);
+}
+
+function bind(server: Server, { host, port, region }: Listener): Promise<Bound> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port }, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve({ host, port: typeof address === 'object' && address ? address.port : port, region });
+    });
+  });
+}
+
+/** Stops listening; resolves when the last connection is gone, at once where there never was a listener. */
+const closing = (server: Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()));

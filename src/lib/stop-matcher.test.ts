@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createStopMatcher } from './stop-matcher.ts';
+
+/** Few letters, so that strings overlap each other and themselves. */
+const word = (limits: { minLength?: number; maxLength: number }) =>
+  fc.string({ unit: fc.constantFrom('a', 'b'), ...limits });
+const stopsOf = fc.array(word({ minLength: 1, maxLength: 4 }), { maxLength: 4 });
+
+const run = (pieces: readonly string[], stops: readonly string[]) => {
+  const matcher = createStopMatcher(stops);
+  let text = '';
+  for (const piece of pieces) {
+    const step = matcher.push(piece);
+    text += step.text;
+    if (step.match !== undefined) return { text, match: step.match };
+  }
+  return { text: text + matcher.end(), match: undefined };
+};
+
+test('any cutting of a text gives what the whole text gives', () => {
+  fc.assert(
+    fc.property(fc.array(word({ maxLength: 5 }), { maxLength: 12 }), stopsOf, (pieces, stops) => {
+      assert.deepEqual(run(pieces, stops), run([pieces.join('')], stops));
+    }),
+  );
+});
+
+test('the match is the one that is complete first; of those, the one that begins first', () => {
+  fc.assert(
+    fc.property(word({ maxLength: 20 }), stopsOf, (text, stops) => {
+      const { text: before, match } = run([text], stops);
+      // Reading letter by letter, the plain way.
+      for (let end = 0; end <= text.length; end++) {
+        const read = text.slice(0, end);
+        const hits = stops.filter((stop) => read.endsWith(stop)).toSorted((a, b) => b.length - a.length);
+        const [hit] = hits;
+        if (hit === undefined) continue;
+        assert.equal(match, hit);
+        assert.equal(before, read.slice(0, end - hit.length));
+        return;
+      }
+      assert.deepEqual({ before, match }, { before: text, match: undefined });
+    }),
+  );
+});
+
+test('nothing is passed on that a later piece turns into a stop string, and nothing else is held back', () => {
+  const matcher = createStopMatcher(['</think>', 'END']);
+  assert.deepEqual(matcher.push('a<'), { text: 'a' });
+  assert.deepEqual(matcher.push('b</thi'), { text: '<b' });
+  assert.deepEqual(matcher.push('ck> E'), { text: '</thick> ' });
+  assert.deepEqual(matcher.push('ND!'), { text: '', match: 'END' });
+});

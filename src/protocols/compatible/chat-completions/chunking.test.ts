@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
+import { collect } from '../../../generation/collect.ts';
+import { createSseParser } from '../../../lib/sse.ts';
+import { encode } from './encode.ts';
+import { chatCompletionStream } from './stream.ts';
+
+const head = { requestId: 'r', created: 1, model: 'm' };
+
+const tokens: fc.Arbitrary<TokenLogprob> = fc.record({
+  token: fc.string({ unit: 'grapheme', maxLength: 3 }),
+  bytes: fc.array(fc.nat(255), { maxLength: 4 }),
+  logprob: fc.oneof(fc.constant(undefined), fc.double({ min: -120, max: 0, noNaN: true })),
+  top: fc.constant([]),
+});
+
+const blocks: fc.Arbitrary<Block> = fc.oneof(
+  fc.constant<Block>({ type: 'text' }),
+  fc.constant<Block>({ type: 'reasoning' }),
+  fc.record({ type: fc.constant('tool-call' as const), id: fc.string(), name: fc.string() }),
+);
+
+/** One choice's events in order: blocks one after another, each bracketed. */
+const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
+  fc
+    .tuple(
+      fc.array(
+        fc.tuple(
+          blocks,
+          fc.array(
+            fc.tuple(
+              fc.string({ unit: 'grapheme' }),
+              fc.option(fc.array(tokens, { maxLength: 2 }), { nil: undefined }),
+            ),
+            { maxLength: 4 },
+          ),
+        ),
+        { maxLength: 4 },
+      ),
+      fc.constantFrom('stop', 'length', 'tool-calls'),
+    )
+    .map(([all, reason]) => [
+      ...all.flatMap(([block, deltas], index): GenerationEvent[] => [
+        { type: 'block-start', choice, index, block },
+        ...deltas.map(([text, logprobs]): GenerationEvent => ({
+          type: 'block-delta',
+          choice,
+          index,
+          text,
+          ...(logprobs && block.type === 'text' ? { logprobs } : {}),
+        })),
+        { type: 'block-end', choice, index },
+      ]),
+      { type: 'choice-end', choice, reason },
+    ]);
+
+/** Choices interleaved by `order`, in valid order each. */
+const streams = fc.tuple(fc.nat(3), fc.array(fc.nat(3), { maxLength: 60 })).chain(([more, order]) =>
+  fc.tuple(...Array.from({ length: more + 1 }, (_, choice) => choiceEvents(choice))).map((choices) => {
+    const merged: GenerationEvent[] = [{ type: 'start', inputTokens: 3, cachedTokens: 0 }];
+    const rest = choices.map((events) => [...events]);
+    for (const pick of order) merged.push(...(rest[pick % rest.length]?.splice(0, 1) ?? []));
+    merged.push(...rest.flat(), {
+      type: 'end',
+      usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 5 },
+    });
+    return merged;
+  }),
+);
+
+function cut(events: readonly GenerationEvent[], sizes: readonly number[]): GenerationEvent[][] {
+  const batches: GenerationEvent[][] = [];
+  for (let at = 0, turn = 0; at < events.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? 1;
+    batches.push(events.slice(at, at + size));
+    at += Math.max(size, 1);
+    if (size === 0) batches.push(events.slice(at - 1, at));
+  }
+  return batches;
+}
+
+function encodeAll(batches: readonly (readonly GenerationEvent[])[]): string {
+  const encoder = chatCompletionStream(head, { includeUsage: true });
+  return encoder.open() + batches.map((batch) => encoder.push(batch)).join('') + encoder.close();
+}
+
+test('the bytes do not depend on how the events are cut', () => {
+  fc.assert(
+    fc.property(streams, fc.array(fc.nat(7), { minLength: 1 }), (events, sizes) => {
+      assert.equal(encodeAll(cut(events, sizes)), encodeAll([events]));
+    }),
+  );
+});
+
+interface Chunk {
+  choices: {
+    index: number;
+    delta: {
+      content: string | null;
+      reasoning_content: string | null;
+      role?: string;
+      tool_calls: { index: number; id?: string; function: { name?: string; arguments: string } }[] | null;
+    };
+    logprobs: { content: object[] } | null;
+    finish_reason: string | null;
+  }[];
+  usage: object | null;
+}
+
+test('adding up the chunks gives the unstreamed answer', async () => {
+  await fc.assert(
+    fc.asyncProperty(streams, async (events) => {
+      async function* batches(): AsyncGenerator<readonly GenerationEvent[]> {
+        yield events;
+      }
+      const answer = JSON.parse(JSON.stringify(encode(head, await collect(batches())))) as {
+        choices: { index: number }[];
+        usage: object;
+      };
+      const frames = createSseParser({ sizeMax: 1_000_000 }).push(encodeAll([events]));
+      assert.equal(frames.pop()?.data, '[DONE]');
+      const chunks = frames.map(({ data }) => JSON.parse(data) as Chunk);
+      assert.deepEqual(chunks.at(-1)?.usage, answer.usage);
+      assert.deepEqual(accumulate(chunks), answer.choices);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+function accumulate(chunks: readonly Chunk[]): object[] {
+  const all: object[] = [];
+  const places = [...new Set(chunks.flatMap(({ choices }) => choices.map(({ index }) => index)))];
+  for (const index of places.toSorted((a, b) => a - b)) {
+    const mine = chunks.flatMap(({ choices }) => choices.filter((choice) => choice.index === index));
+    const roles = mine.filter(({ delta }) => 'role' in delta);
+    assert.deepEqual(roles, mine.slice(0, 1), 'the role is in the first chunk only');
+    const deltas = mine.map(({ delta }) => delta);
+    const calls: { id: string; type: string; index: number; function: { name: string; arguments: string } }[] = [];
+    for (const call of deltas.flatMap((delta) => delta.tool_calls ?? [])) {
+      const known = calls[call.index];
+      if (known) known.function.arguments += call.function.arguments;
+      else {
+        const { name = '', arguments: first } = call.function;
+        calls[call.index] = {
+          id: call.id ?? '',
+          type: 'function',
+          index: call.index,
+          function: { name, arguments: first },
+        };
+      }
+    }
+    const hasThought = deltas.some((delta) => delta.reasoning_content !== null);
+    const logprobs = mine.flatMap((choice) => choice.logprobs?.content ?? []);
+    all.push({
+      message: {
+        role: 'assistant',
+        content: deltas.map(({ content }) => content ?? '').join(''),
+        reasoning_content: hasThought ? deltas.map((delta) => delta.reasoning_content ?? '').join('') : null,
+        refusal: null,
+        audio: null,
+        function_call: null,
+        tool_calls: calls.length > 0 ? calls : null,
+      },
+      finish_reason: mine.at(-1)?.finish_reason,
+      index,
+      logprobs: logprobs.length > 0 ? { content: logprobs } : null,
+    });
+  }
+  return all;
+}

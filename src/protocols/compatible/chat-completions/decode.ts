@@ -1,0 +1,103 @@
+import type { Message, Part, ToolCall } from '../../../core/message.ts';
+import { NO_STOP } from '../../../core/request.ts';
+import type { GenerationRequest, Sampling, Stop } from '../../../core/request.ts';
+import { present } from '../../../lib/present.ts';
+import type { ChatCompletionWire, WireMessage, WirePart } from './schema.ts';
+
+/** wire.md E1.1: a top_k above this is the same as none. */
+const TOP_K_OFF_ABOVE = 100;
+
+/** The wire's words in ours. The wire was checked by schema.ts and rules.ts. */
+export function decode(wire: ChatCompletionWire): GenerationRequest {
+  return {
+    model: wire.model,
+    messages: wire.messages.map(decodeMessage),
+    sampling: decodeSampling(wire),
+    stop: decodeStop(wire.stop),
+    choices: wire.n ?? 1,
+    ...present({ maxTokens: wire.max_tokens, maxTotalTokens: wire.max_completion_tokens }),
+    ...(wire.logprobs === true ? { logprobs: { top: wire.top_logprobs ?? 0 } } : {}),
+  };
+}
+
+function decodeMessage(wire: WireMessage): Message {
+  const shared = { role: wire.role, content: decodeContent(wire.content), ...present({ name: text(wire.name) }) };
+  switch (wire.role) {
+    case 'system':
+    case 'developer':
+    case 'user':
+      return shared;
+    case 'tool':
+      return { ...shared, toolCallId: wire.tool_call_id };
+    case 'assistant': {
+      const toolCalls = wire.tool_calls?.map(decodeToolCall) ?? [];
+      return {
+        ...shared,
+        ...(toolCalls.length > 0 ? { toolCalls } : {}),
+        ...(wire.partial === true ? { partial: true } : {}),
+      };
+    }
+  }
+}
+
+function decodeContent(content: WireMessage['content']): readonly Part[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content.toWellFormed() }];
+  return content.flatMap(decodePart);
+}
+
+function decodePart(part: WirePart): readonly Part[] {
+  switch (part.type) {
+    case 'text': {
+      const cache = part.cache_control ? ({ cache: 'ephemeral' } as const) : {};
+      return [{ type: 'text', text: part.text.toWellFormed(), ...cache }];
+    }
+    case 'image_url':
+      return [{ type: 'image', url: part.image_url.url }];
+    case 'input_audio':
+    case 'video':
+    case 'video_url':
+    case 'file':
+    case 'refusal':
+      return []; // refused by the rules before
+  }
+}
+
+const decodeToolCall = (call: {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}): ToolCall => ({
+  id: call.id,
+  name: call.function.name.toWellFormed(),
+  arguments: call.function.arguments.toWellFormed(),
+});
+
+function decodeSampling(wire: ChatCompletionWire): Sampling {
+  const topK = wire.top_k === null || (wire.top_k ?? 0) > TOP_K_OFF_ABOVE ? 0 : wire.top_k;
+  return present({
+    temperature: wire.temperature,
+    topP: wire.top_p,
+    topK,
+    minP: wire.min_p,
+    repetitionPenalty: wire.repetition_penalty,
+    presencePenalty: wire.presence_penalty,
+    frequencyPenalty: wire.frequency_penalty,
+    logitBias: wire.logit_bias && decodeLogitBias(wire.logit_bias),
+    seed: wire.seed,
+  });
+}
+
+const decodeLogitBias = (bias: Readonly<Record<string, unknown>>): ReadonlyMap<number, number> =>
+  new Map(Object.entries(bias).map(([token, value]) => [Number(token), Number(value)]));
+
+function decodeStop(stop: ChatCompletionWire['stop']): Stop {
+  if (stop === undefined || stop === null) return NO_STOP;
+  const each = typeof stop === 'string' ? [stop] : stop;
+  return {
+    strings: each.filter((one) => typeof one === 'string').map((one) => one.toWellFormed()),
+    tokens: each.filter((one) => typeof one === 'number').map((token) => [token]),
+  };
+}
+
+/** Half a surrogate pair is no text: it becomes U+FFFD here, as it would on its way into any tokenizer. */
+const text = (value: string | null | undefined): string | undefined => value?.toWellFormed();

@@ -1,0 +1,49 @@
+import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
+import { FINISH_REASONS } from './finish-reason.ts';
+import { chatId } from './head.ts';
+import type { ChatHead } from './head.ts';
+import { encodeLogprobs } from './logprobs.ts';
+import { encodeUsage } from './usage.ts';
+
+/** The chat completion object, keys in the order of wire.md E1.3. */
+export function encode(head: ChatHead, { choices, usage }: GenerationResult): object {
+  return {
+    choices: choices.map(encodeChoice),
+    object: 'chat.completion',
+    usage: encodeUsage(usage),
+    created: head.created,
+    service_tier: null,
+    system_fingerprint: null,
+    model: head.model,
+    id: chatId(head),
+  };
+}
+
+function encodeChoice({ blocks, reason }: ChoiceResult, index: number): object {
+  const calls = blocks.filter((block) => block.type === 'tool-call');
+  const thoughts = blocks.filter((block) => block.type === 'reasoning');
+  return {
+    message: {
+      role: 'assistant',
+      content: textOf(blocks.filter((block) => block.type === 'text')),
+      reasoning_content: thoughts.length > 0 ? textOf(thoughts) : null,
+      refusal: null,
+      audio: null,
+      function_call: null,
+      tool_calls:
+        calls.length > 0
+          ? calls.map(({ id, name, text }, position) => ({
+              id,
+              type: 'function',
+              index: position,
+              function: { name, arguments: text },
+            }))
+          : null,
+    },
+    finish_reason: FINISH_REASONS[reason],
+    index,
+    logprobs: encodeLogprobs(blocks.flatMap((block) => (block.type === 'text' ? block.logprobs : []))),
+  };
+}
+
+const textOf = (blocks: readonly { readonly text: string }[]): string => blocks.map(({ text }) => text).join('');

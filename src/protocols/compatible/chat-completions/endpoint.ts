@@ -1,0 +1,57 @@
+import type { Catalogue } from '../../../catalogue/model.ts';
+import { collect } from '../../../generation/collect.ts';
+import type { Generate } from '../../../generation/generation.ts';
+import { unixSeconds } from '../../../lib/clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { json, stream } from '../../endpoint.ts';
+import type { Endpoint } from '../../endpoint.ts';
+import { ignoredHeader } from '../../ignored.ts';
+import { INTERFACES } from '../../interfaces.ts';
+import { parse, parseBody } from '../../parse.ts';
+import { decode } from './decode.ts';
+import { encode } from './encode.ts';
+import { ignoredFields } from './ignored-fields.ts';
+import { checkRules } from './rules.ts';
+import { ChatCompletionBody, ModelOnly, chatTexts } from './schema.ts';
+import { chatCompletionStream } from './stream.ts';
+
+export interface ChatCompletionsNeeds {
+  readonly generate: Generate;
+  /** The one in force now: it changes while the service runs. */
+  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
+  readonly clock: Clock;
+  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  readonly strict?: boolean;
+}
+
+/** Characters of an asked name in the log line: it is whatever the caller wrote. */
+const ASKED_CHARS_MAX = 64;
+
+/** POST /compatible-mode/v1/chat/completions (E1). */
+export function chatCompletions({ generate, catalogue, clock, strict = false }: ChatCompletionsNeeds): Endpoint {
+  return {
+    operation: 'chat-completions.create',
+    method: 'POST',
+    path: '/compatible-mode/v1/chat/completions',
+    family: 'compatible',
+    regions: INTERFACES.chat.regions,
+    onDisconnect: 'cancel',
+    async handle({ body }, context) {
+      const { model } = parse(ModelOnly, body);
+      context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
+      const { entry } = catalogue().resolve(model, { interface: 'chat', region: context.owner.region });
+      const { wire, unknown } = parseBody(ChatCompletionBody, body, { texts: chatTexts(entry), strict });
+      checkRules(wire, entry);
+
+      const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
+      const { batches, ignored } = await generate(decode(wire), { interface: 'chat' }, context);
+      const headers = ignoredHeader([...ignored, ...ignoredFields(wire), ...unknown]);
+      if (wire.stream === true) {
+        const encoder = chatCompletionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
+        return stream(batches, encoder, headers);
+      }
+      const result = await collect(batches);
+      return json(encode(head, result), headers);
+    },
+  };
+}

@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import { ServiceError } from '../../../core/error.ts';
+import { parseBody } from '../../parse.ts';
+import { decode } from './decode.ts';
+import { ignoredFields } from './ignored-fields.ts';
+import { checkRules } from './rules.ts';
+import { ChatCompletionBody, chatTexts } from './schema.ts';
+import type { ChatCompletionWire } from './schema.ts';
+
+const entry: ModelEntry = {
+  name: 'svc-plus',
+  description: '',
+  runs: { type: 'none', reason: 'a test' },
+  contextTokens: 4096,
+  abilities: { tools: true, vision: false, audio: false, logprobs: true, fillInTheMiddle: false },
+  interfaces: ['chat'],
+  sampling: {},
+  created: 0,
+};
+const user = { role: 'user', content: 'Hi' };
+const tool = { type: 'function', function: { name: 'f' } };
+const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+
+function read(fields: object): ChatCompletionWire {
+  const body: unknown = JSON.parse(JSON.stringify({ model: 'svc-plus', messages: [user], ...fields }));
+  const { wire } = parseBody(ChatCompletionBody, body, { texts: chatTexts(entry) });
+  checkRules(wire, entry);
+  return wire;
+}
+
+/** Fields, and what the refusal begins with. */
+const refused: readonly (readonly [object, string])[] = [
+  [{ model: undefined }, 'Required parameter(model) missing'],
+  [{ model: '' }, 'model must have at least 1 characters'],
+  [{ messages: undefined }, 'messages must be an array'],
+  [{ messages: [] }, "[] is too short - 'messages' (messages: an array of 0)"],
+  [{ messages: 'Hi' }, 'messages must be an array of 1 to'],
+  [{ messages: [{ role: 'bot', content: 'x' }] }, 'Role must be one of'],
+  [{ messages: [{ content: 'x' }] }, 'Role must be one of'],
+  [{ messages: [{ role: 'user' }] }, 'The content field is a required field. (messages[0].content: missing)'],
+  [{ messages: [{ role: 'user', content: null }] }, 'The content field is a required field.'],
+  [{ messages: [{ role: 'user', content: 7 }] }, 'input content must be a string. (messages[0].content: 7)'],
+  [{ messages: [{ role: 'user', content: [] }] }, 'input content must be a string.'],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://x' } }] }] },
+    'input content must be a string. (messages[0].content[0].type: "image_url"; svc-plus has no such input)',
+  ],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'input_audio' }] }] },
+    'input content must be a string. (messages[0].content[1].type: "input_audio"; svc-plus',
+  ],
+  [{ messages: [{ role: 'user', content: [{ type: 'smell' }] }] }, 'input content must be a string.'],
+  [{ messages: [user, { role: 'tool', content: 'x', tool_call_id: 'a' }] }, 'messages with role "tool" must be'],
+  [{ messages: [user, { role: 'tool', content: 'x' }] }, 'Required parameter(messages[1].tool_call_id)'],
+  [{ messages: [user, { role: 'assistant' }] }, 'The content field is a required field.'],
+  [{ messages: [{ role: 'assistant', content: 'x', partial: true }, user] }, 'Only the last message may be partial'],
+  [{ stream: 'true' }, 'stream must be true or false, got "true".'],
+  [{ stream_options: { include_usage: true } }, 'stream_options is only allowed when stream is true'],
+  [{ stream: true, stream_options: { include_usage: 1 } }, 'stream_options.include_usage must be true or false'],
+  [{ n: 0 }, 'Range of n should be [1, 4] (n: 0)'],
+  [{ n: 5 }, 'Range of n should be [1, 4]'],
+  [{ n: '2' }, 'Range of n should be [1, 4] (n: "2")'],
+  [{ n: 1.5 }, 'Range of n should be [1, 4]'],
+  [{ max_tokens: 0 }, 'Range of max_tokens should be [1, 4096] (max_tokens: 0)'],
+  [{ max_completion_tokens: -1 }, 'Range of max_completion_tokens should be [1, 4096]'],
+  [{ temperature: 2 }, 'Temperature should be in [0.0, 2.0) (temperature: 2)'],
+  [{ temperature: -0.1 }, 'Temperature should be in [0.0, 2.0)'],
+  [{ temperature: '0.5' }, "'temperature' must be Float"],
+  [{ top_p: 0 }, 'Range of top_p should be (0.0, 1.0]'],
+  [{ top_p: 1.01 }, 'Range of top_p should be (0.0, 1.0]'],
+  [{ top_k: -1 }, 'Parameter top_k be greater than or equal to 0'],
+  [{ top_k: 1.5 }, 'Parameter top_k'],
+  [{ min_p: 1.5 }, 'Range of min_p should be [0.0, 1.0]'],
+  [{ presence_penalty: 2.1 }, 'Presence_penalty should be in [-2.0, 2.0]'],
+  [{ frequency_penalty: -2.1 }, 'Frequency_penalty should be in [-2.0, 2.0]'],
+  [{ repetition_penalty: 0 }, 'Repetition_penalty should be greater than 0.0'],
+  [{ seed: -1 }, 'Range of seed should be [0, 2147483647] (seed: -1)'],
+  [{ seed: 2147483648 }, 'Range of seed should be [0, 2147483647]'],
+  [{ stop: ['a', 1] }, 'stop must be a string, or an array'],
+  [{ stop: [[1]] }, 'stop must be a string, or an array'],
+  [{ stop: '' }, 'A stop sequence must not be empty'],
+  [{ stop: ['a', ''] }, 'A stop sequence must not be empty'],
+  [{ stop: Array.from({ length: 17 }, () => 'a') }, 'stop must be a string, or an array of at most 16'],
+  [{ stop: 'é'.repeat(257) }, 'A stop sequence must have at most 256 characters'],
+  [{ stop: 5 }, 'stop must be a string'],
+  [{ top_logprobs: 2 }, 'top_logprobs is only allowed when logprobs is true (top_logprobs: 2)'],
+  [{ logprobs: true, top_logprobs: 6 }, 'Range of top_logprobs should be [0, 5]'],
+  [{ logprobs: 1 }, 'logprobs must be true or false, got 1.'],
+  [{ logit_bias: { 5: 101 } }, 'logit_bias must map token ids'],
+  [{ logit_bias: { abc: 1 } }, 'logit_bias must map token ids'],
+  [{ logit_bias: { 5: '1' } }, 'logit_bias must map token ids'],
+  [{ logit_bias: [1] }, 'logit_bias must be an object'],
+  [{ functions: [] }, 'functions is not served, use tools (functions)'],
+  [{ function_call: 'auto' }, 'function_call is not served, use tool_choice'],
+  [{ tools: [{ type: 'web' }] }, 'tools[0].type must be "function"'],
+  [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, "A function's name has 1 to 64"],
+  [{ tools: [{ type: 'function', function: { name: 'a'.repeat(65) } }] }, "A function's name has 1 to 64"],
+  [{ tools: [{ type: 'function', function: { name: 'f', description: 5 } }] }, 'tools[0].function.description must be'],
+  [{ tools: [{ type: 'function', function: { name: 'f', parameters: [] } }] }, 'tools[0].function.parameters must be'],
+  [{ tools: [{ type: 'function', function: { name: 'search' } }] }, 'Tool names are not allowed to be [search]'],
+  [{ tools: [tool], tool_choice: 'any' }, 'tool_choice is one of the strings'],
+  [{ tool_choice: 'required' }, 'tool_choice needs tools'],
+  [{ tools: [tool], tool_choice: { type: 'function', function: { name: 'g' } } }, 'tool_choice names a function that'],
+  [{ parallel_tool_calls: 'yes' }, 'parallel_tool_calls must be true or false'],
+  [{ tool_stream: 1 }, 'tool_stream must be true or false'],
+  [{ enable_thinking: 'on' }, 'enable_thinking must be true or false'],
+  [{ thinking: { type: 'maybe' } }, 'thinking.type must be one of "adaptive"'],
+  [{ preserve_thinking: 0 }, 'preserve_thinking must be true or false'],
+  [{ thinking_budget: 0 }, 'The thinking_budget parameter must be a positive integer and not greater than 4096'],
+  [{ thinking_budget: 5000 }, 'The thinking_budget parameter must be a positive integer and not greater than 4096'],
+  [{ reasoning_effort: 'huge' }, 'reasoning_effort must be one of "none"'],
+  [{ response_format: { type: 'xml' } }, 'Unknown format of response_format'],
+  [{ response_format: 'json_object' }, 'Unknown format of response_format'],
+  [{ response_format: { type: 'json_object' } }, "'messages' must contain the word 'json'"],
+  [
+    { messages: [{ role: 'user', content: 'JSON!' }], response_format: { type: 'json_object' }, enable_thinking: true },
+    'Json mode response is not supported when enable_thinking is true',
+  ],
+  [{ enable_code_interpreter: 'x' }, 'enable_code_interpreter must be true or false'],
+  [{ enable_search: 'x' }, 'enable_search must be true or false'],
+  [{ search_options: { forced_search: 1 } }, 'search_options.forced_search must be true or false'],
+  [{ search_options: { search_strategy: 'best' } }, 'search_options.search_strategy must be one of "turbo"'],
+  [{ search_options: [] }, 'search_options must be an object'],
+  [{ modalities: ['text', 'audio'] }, 'modalities must be ["text"]'],
+  [{ audio: { voice: 'x' } }, 'audio is not supported'],
+];
+
+for (const [fields, beginning] of refused) {
+  test(`refuses ${JSON.stringify(fields).slice(0, 90)}`, () => {
+    assert.throws(
+      () => read(fields),
+      (error) => {
+        assert.ok(error instanceof ServiceError);
+        assert.equal(error.kind, 'invalid-request');
+        assert.ok(error.message.startsWith(beginning), error.message);
+        return true;
+      },
+    );
+  });
+}
+
+const accepted: readonly object[] = [
+  { temperature: 0, top_p: 1, top_k: 0, min_p: 0, presence_penalty: -2, frequency_penalty: 2, seed: 0 },
+  { seed: 2147483647, n: 4, stream: true, stream_options: { include_usage: true } },
+  { stop: ['é'.repeat(256)], logprobs: true, top_logprobs: 5, max_tokens: 1_000_000 },
+  { stop: null, tools: null, n: null, stream: null, stream_options: null, response_format: null, functions: null },
+  {
+    messages: [
+      { role: 'developer', content: 'a' },
+      { role: 'user', content: '', name: 'Ann' },
+    ],
+  },
+  { messages: [user, { role: 'assistant', content: 'Once', partial: true }] },
+  {
+    messages: [
+      user,
+      { role: 'assistant', content: null, tool_calls: [call], refusal: null, audio: null, function_call: null },
+      { role: 'tool', content: 'x', tool_call_id: 'call_1' },
+      { role: 'tool', content: [{ type: 'text', text: 'y' }], tool_call_id: 'call_2' },
+    ],
+  },
+  { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } },
+  { modalities: ['text'], tools: [], tool_choice: 'none' },
+  { messages: [{ role: 'user', content: 'a\u0000b \ud800' }] },
+];
+
+for (const fields of accepted) {
+  test(`accepts ${JSON.stringify(fields).slice(0, 90)}`, () => assert.doesNotThrow(() => read(fields)));
+}
+
+test('a request becomes the canonical one', () => {
+  const wire = read({
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Be', cache_control: { type: 'ephemeral' } }] },
+      { ...user, content: 'half \ud800', name: 'Ann' },
+      { role: 'assistant', content: '', tool_calls: [call], reasoning_content: 'hm' },
+      { role: 'tool', content: 'x', tool_call_id: 'call_1' },
+    ],
+    temperature: 0,
+    top_p: 0.5,
+    top_k: 101,
+    logit_bias: { 5: -100 },
+    seed: 7,
+    n: 2,
+    stop: [11, 12],
+    max_tokens: 5,
+    max_completion_tokens: 9,
+    logprobs: true,
+  });
+  assert.deepEqual(decode(wire), {
+    model: 'svc-plus',
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Be', cache: 'ephemeral' }] },
+      { role: 'user', content: [{ type: 'text', text: 'half \ufffd' }], name: 'Ann' },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: '' }],
+        toolCalls: [{ id: 'call_1', name: 'f', arguments: '{}' }],
+      },
+      { role: 'tool', content: [{ type: 'text', text: 'x' }], toolCallId: 'call_1' },
+    ],
+    sampling: { temperature: 0, topP: 0.5, topK: 0, logitBias: new Map([[5, -100]]), seed: 7 },
+    stop: { strings: [], tokens: [[11], [12]] },
+    choices: 2,
+    maxTokens: 5,
+    maxTotalTokens: 9,
+    logprobs: { top: 0 },
+  });
+});
+
+test('top_k null is off, absent is the model default, up to 100 is itself', () => {
+  assert.deepEqual(decode(read({ top_k: null })).sampling, { topK: 0 });
+  assert.deepEqual(decode(read({})).sampling, {});
+  assert.deepEqual(decode(read({ top_k: 100 })).sampling, { topK: 100 });
+});
+
+test('a single stop string is one', () => {
+  assert.deepEqual(decode(read({ stop: 'END' })).stop, { strings: ['END'], tokens: [] });
+});
+
+test('what is not honoured yet is named, an explicit default is not', () => {
+  assert.deepEqual(
+    ignoredFields(
+      read({
+        enable_search: false,
+        enable_thinking: false,
+        tools: [],
+        tool_choice: 'auto',
+        parallel_tool_calls: false,
+        response_format: { type: 'text' },
+        search_options: { forced_search: true },
+        reasoning_effort: 'none',
+        thinking: { type: 'disabled' },
+      }),
+    ),
+    [],
+  );
+  assert.deepEqual(
+    ignoredFields(
+      read({
+        messages: [{ role: 'user', content: 'json' }],
+        tools: [tool],
+        tool_choice: 'required',
+        parallel_tool_calls: true,
+        tool_stream: true,
+        enable_thinking: true,
+        preserve_thinking: true,
+        thinking_budget: 5,
+        reasoning_effort: 'high',
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } },
+        enable_code_interpreter: true,
+        enable_search: true,
+        search_options: { forced_search: true, search_strategy: 'max', enable_search_extension: true },
+      }),
+    ),
+    [
+      'tools',
+      'tool_choice',
+      'parallel_tool_calls',
+      'tool_stream',
+      'enable_thinking',
+      'preserve_thinking',
+      'thinking_budget',
+      'reasoning_effort',
+      'response_format',
+      'enable_code_interpreter',
+      'enable_search',
+      'search_options.forced_search',
+      'search_options.search_strategy',
+      'search_options.enable_search_extension',
+    ],
+  );
+});

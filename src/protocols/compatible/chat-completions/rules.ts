@@ -1,0 +1,142 @@
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import { ServiceError } from '../../../core/error.ts';
+import { LOGIT_BIAS_ENTRIES_MAX, LOGIT_BIAS_MAX, STOP_CODE_POINTS_MAX, TOKEN_ID_MAX } from '../../../core/limits.ts';
+import { refuse } from '../../parse.ts';
+import { CONTENT } from './schema.ts';
+import type { ChatCompletionWire, WireMessage } from './schema.ts';
+
+/**
+ * Rules of E1 that no single field can tell, with the texts of wire.md 1.7 where it has them.
+ *
+ * @throws ServiceError `invalid-request` naming the field.
+ */
+export function checkRules(wire: ChatCompletionWire, entry: ModelEntry): void {
+  checkOldFields(wire);
+  checkMessages(wire.messages, entry);
+  checkStop(wire.stop);
+  checkLogitBias(wire.logit_bias);
+  checkTools(wire);
+  checkThinking(wire, entry);
+  checkResponseFormat(wire);
+  checkModalities(wire, entry);
+  if (wire.top_logprobs && wire.logprobs !== true) {
+    throw refuse('top_logprobs', 'top_logprobs is only allowed when logprobs is true', wire.top_logprobs);
+  }
+  if (wire.stream_options && wire.stream !== true) {
+    throw refuse('stream_options', 'stream_options is only allowed when stream is true');
+  }
+}
+
+function checkOldFields(wire: ChatCompletionWire): void {
+  for (const [old, now] of [
+    ['functions', 'tools'],
+    ['function_call', 'tool_choice'],
+  ] as const) {
+    if (wire[old] !== undefined && wire[old] !== null) throw refuse(old, `${old} is not served, use ${now}`);
+  }
+}
+
+function checkMessages(messages: readonly WireMessage[], entry: ModelEntry): void {
+  let mayAnswerCalls = false;
+  for (const [index, message] of messages.entries()) {
+    const at = `messages[${index}]`;
+    if (message.role === 'tool' && !mayAnswerCalls) {
+      throw refuse(at, 'messages with role "tool" must be a response to a preceding message with "tool_calls"');
+    }
+    if (message.role === 'assistant') {
+      const hasCalls = (message.tool_calls?.length ?? 0) > 0;
+      mayAnswerCalls = hasCalls;
+      if (!hasCalls && (message.content === undefined || message.content === null)) {
+        throw refuse(`${at}.content`, 'The content field is a required field.');
+      }
+      if (message.partial && index !== messages.length - 1) {
+        throw refuse(`${at}.partial`, 'Only the last message may be partial');
+      }
+    } else if (message.role !== 'tool') mayAnswerCalls = false;
+    if (Array.isArray(message.content)) checkParts(message.content, `${at}.content`, entry);
+  }
+}
+
+function checkParts(parts: readonly { readonly type: string }[], at: string, { name, abilities }: ModelEntry): void {
+  for (const [index, { type }] of parts.entries()) {
+    if (type === 'text' || (type === 'image_url' && abilities.vision)) continue;
+    const param = `${at}[${index}].type`;
+    throw new ServiceError('invalid-request', `${CONTENT} (${param}: "${type}"; ${name} has no such input)`, { param });
+  }
+}
+
+function checkStop(stop: ChatCompletionWire['stop']): void {
+  const strings = typeof stop === 'string' ? [stop] : (stop ?? []);
+  for (const each of strings) {
+    if (typeof each !== 'string') continue;
+    if (each === '') throw refuse('stop', 'A stop sequence must not be empty');
+    if (each.length > STOP_CODE_POINTS_MAX && Array.from(each).length > STOP_CODE_POINTS_MAX) {
+      throw refuse('stop', `A stop sequence must have at most ${STOP_CODE_POINTS_MAX} characters`);
+    }
+  }
+}
+
+function checkLogitBias(bias: ChatCompletionWire['logit_bias']): void {
+  if (!bias) return;
+  const entries = Object.entries(bias);
+  if (entries.length > LOGIT_BIAS_ENTRIES_MAX) {
+    throw refuse('logit_bias', `logit_bias must have at most ${LOGIT_BIAS_ENTRIES_MAX} entries`);
+  }
+  for (const [token, value] of entries) {
+    const isToken = /^\d{1,10}$/.test(token) && Number(token) <= TOKEN_ID_MAX;
+    if (!isToken || typeof value !== 'number' || !(Math.abs(value) <= LOGIT_BIAS_MAX)) {
+      const rule = `logit_bias must map token ids to numbers in [-${LOGIT_BIAS_MAX}, ${LOGIT_BIAS_MAX}]`;
+      throw refuse('logit_bias', rule, value);
+    }
+  }
+}
+
+function checkTools({ tools, tool_choice: choice }: ChatCompletionWire): void {
+  const names = new Set((tools ?? []).map((tool) => tool.function.name));
+  if (names.has('search')) throw refuse('tools', 'Tool names are not allowed to be [search]');
+  if (!choice || choice === 'auto' || choice === 'none') return;
+  if (names.size === 0) throw refuse('tool_choice', 'tool_choice needs tools');
+  if (typeof choice === 'object' && !names.has(choice.function.name)) {
+    throw refuse('tool_choice', 'tool_choice names a function that is not among tools', choice.function.name);
+  }
+}
+
+function checkThinking({ thinking_budget: budget }: ChatCompletionWire, entry: ModelEntry): void {
+  const most = entry.maxThinkingTokens ?? entry.contextTokens;
+  if (!budget || budget <= most) return;
+  const rule = `The thinking_budget parameter must be a positive integer and not greater than ${most}`;
+  throw refuse('thinking_budget', rule, budget);
+}
+
+function checkResponseFormat(wire: ChatCompletionWire): void {
+  if (wire.response_format?.type !== 'json_object') return;
+  if (wantsThinking(wire)) {
+    throw refuse('response_format', 'Json mode response is not supported when enable_thinking is true');
+  }
+  // A model that is not told in words to write JSON can write white space until the limit.
+  if (!wire.messages.some((message) => /json/i.test(textOfContent(message.content)))) {
+    throw refuse(
+      'response_format',
+      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
+    );
+  }
+}
+
+/** decisions.md "Generation": reasoning_effort none, then thinking, then enable_thinking. */
+export function wantsThinking({ reasoning_effort, thinking, enable_thinking }: ChatCompletionWire): boolean {
+  if (reasoning_effort === 'none') return false;
+  if (thinking) return thinking.type !== 'disabled';
+  return enable_thinking === true;
+}
+
+function checkModalities({ modalities, audio }: ChatCompletionWire, { name, abilities }: ModelEntry): void {
+  if (abilities.audio) return;
+  const why = `the model ${name} gives text only`;
+  if (modalities?.includes('audio')) throw refuse('modalities', `modalities must be ["text"], ${why}`);
+  if (audio) throw refuse('audio', `audio is not supported, ${why}`);
+}
+
+function textOfContent(content: WireMessage['content']): string {
+  if (typeof content === 'string') return content;
+  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join(' ');
+}

@@ -1,0 +1,24 @@
+import type { Usage } from '../../../core/event.ts';
+
+/** Specification, chat completion object, and decisions.md "missing values". The same object streamed or not. */
+export function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage): object {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    completion_tokens_details: {
+      audio_tokens: null,
+      reasoning_tokens: reasoningTokens ?? null,
+      text_tokens: completionTokens,
+    },
+    prompt_tokens_details: {
+      audio_tokens: null,
+      cached_tokens: cachedTokens,
+      text_tokens: promptTokens,
+      image_tokens: null,
+      video_tokens: null,
+      cache_creation: { ephemeral_5m_input_tokens: 0 },
+      cache_creation_input_tokens: 0,
+    },
+  };
+}

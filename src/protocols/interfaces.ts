@@ -1,0 +1,261 @@
+import type { ModelInterface } from '../catalogue/model.ts';
+import type { RegionId } from '../core/region.ts';
+import { REGION_IDS } from '../core/region.ts';
+import type { Endpoint, Family } from './endpoint.ts';
+
+export interface Route {
+  readonly method: Endpoint['method'];
+  /** With `:name` for path parameters. */
+  readonly path: string;
+}
+
+/** One interface of the specification, served by this version or not. */
+export interface PublishedInterface {
+  readonly name: string;
+  readonly family: Family;
+  readonly regions: readonly RegionId[];
+  readonly routes: readonly Route[];
+  /** It has no path of its own: a model that serves this chooses it, and the region rule is checked on the model. */
+  readonly chosenBy?: ModelInterface;
+}
+
+const BEIJING: readonly RegionId[] = ['cn-beijing'];
+const BEIJING_SINGAPORE: readonly RegionId[] = ['cn-beijing', 'ap-southeast-1'];
+const WITHOUT_HONG_KONG: readonly RegionId[] = ['cn-beijing', 'ap-southeast-1', 'us-east-1', 'eu-central-1'];
+
+const CHAT = '/compatible-mode/v1/chat/completions';
+const GENERATION = '/api/v1/services/aigc/text-generation/generation';
+const MESSAGES = '/apps/anthropic/v1/messages';
+const OLD_RESPONSES = '/api/v2/apps/protocols/compatible-mode/v1/responses';
+
+const route =
+  (method: Route['method']) =>
+  (path: string): Route => ({ method, path });
+const get = route('GET');
+const post = route('POST');
+const put = route('PUT');
+const remove = route('DELETE');
+
+/**
+ * The specification's table of interfaces and regions, and the paths that clients are known to call (wire.md). Regions
+ * that the specification leaves open are filled by decisions.md "Regions, keys, workspaces".
+ */
+export const INTERFACES = {
+  chat: { name: 'Chat completions', family: 'compatible', regions: REGION_IDS, routes: [post(CHAT)] },
+  messages: { name: 'Messages', family: 'messages', regions: WITHOUT_HONG_KONG, routes: [post(MESSAGES)] },
+  countTokens: {
+    name: 'Messages: count tokens',
+    family: 'messages',
+    regions: WITHOUT_HONG_KONG,
+    routes: [post(`${MESSAGES}/count_tokens`)],
+  },
+  translation: {
+    name: 'Translation',
+    family: 'compatible',
+    regions: ['cn-beijing', 'ap-southeast-1', 'us-east-1'],
+    routes: [post(CHAT)],
+    chosenBy: 'translation',
+  },
+  generation: {
+    name: 'Native generation',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [post(GENERATION), post('/api/v1/services/aigc/multimodal-generation/generation')],
+  },
+  research: {
+    name: 'Deep research',
+    family: 'native',
+    regions: BEIJING,
+    routes: [post(GENERATION)],
+    chosenBy: 'research',
+  },
+  completions: {
+    name: 'Text completion',
+    family: 'compatible',
+    regions: BEIJING,
+    routes: [post('/compatible-mode/v1/completions')],
+  },
+  responses: {
+    name: 'Responses',
+    family: 'compatible',
+    regions: BEIJING_SINGAPORE,
+    routes: [
+      post('/compatible-mode/v1/responses'),
+      post('/compatible-mode/v1/responses/input_tokens'),
+      get('/compatible-mode/v1/responses/:id'),
+      remove('/compatible-mode/v1/responses/:id'),
+      get('/compatible-mode/v1/responses/:id/input_items'),
+      post('/compatible-mode/v1/responses/:id/cancel'),
+      post(OLD_RESPONSES),
+      get(`${OLD_RESPONSES}/:id`),
+      remove(`${OLD_RESPONSES}/:id`),
+    ],
+  },
+  conversations: {
+    name: 'Conversations',
+    family: 'compatible',
+    regions: BEIJING_SINGAPORE,
+    routes: [
+      post('/compatible-mode/v1/conversations'),
+      get('/compatible-mode/v1/conversations/:id'),
+      post('/compatible-mode/v1/conversations/:id'),
+      remove('/compatible-mode/v1/conversations/:id'),
+      get('/compatible-mode/v1/conversations/:id/items'),
+      post('/compatible-mode/v1/conversations/:id/items'),
+      get('/compatible-mode/v1/conversations/:id/items/:item'),
+      remove('/compatible-mode/v1/conversations/:id/items/:item'),
+    ],
+  },
+  customization: {
+    name: 'Custom vocabulary',
+    family: 'native',
+    regions: BEIJING_SINGAPORE,
+    routes: [post('/api/v1/services/audio/asr/customization')],
+  },
+  transcription: {
+    name: 'Speech recognition',
+    family: 'native',
+    regions: BEIJING_SINGAPORE,
+    routes: [post('/api/v1/services/audio/asr/transcription'), get('/api-ws/v1/inference')],
+  },
+  deployments: {
+    name: 'Deployments',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [
+      get('/api/v1/deployments'),
+      post('/api/v1/deployments'),
+      get('/api/v1/deployments/models'),
+      get('/api/v1/deployments/:id'),
+      put('/api/v1/deployments/:id'),
+      remove('/api/v1/deployments/:id'),
+      put('/api/v1/deployments/:id/scale'),
+      put('/api/v1/deployments/:id/update'),
+      get('/api/v1/deployments/:id/stream'),
+    ],
+  },
+  files: {
+    name: 'Files',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [
+      get('/api/v1/files'),
+      post('/api/v1/files'),
+      get('/api/v1/files/:id'),
+      remove('/api/v1/files/:id'),
+      get('/api/v1/uploads'),
+    ],
+  },
+  compatibleFiles: {
+    name: 'Files (compatible)',
+    family: 'compatible',
+    regions: REGION_IDS,
+    routes: [
+      get('/compatible-mode/v1/files'),
+      post('/compatible-mode/v1/files'),
+      get('/compatible-mode/v1/files/:id'),
+      remove('/compatible-mode/v1/files/:id'),
+      get('/compatible-mode/v1/files/:id/content'),
+    ],
+  },
+  batches: {
+    name: 'Batches',
+    family: 'compatible',
+    regions: REGION_IDS,
+    routes: [
+      get('/compatible-mode/v1/batches'),
+      post('/compatible-mode/v1/batches'),
+      get('/compatible-mode/v1/batches/:id'),
+      post('/compatible-mode/v1/batches/:id/cancel'),
+    ],
+  },
+  tasks: {
+    name: 'Tasks',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [get('/api/v1/tasks'), get('/api/v1/tasks/:id'), post('/api/v1/tasks/:id/cancel')],
+  },
+  models: {
+    name: 'Models',
+    family: 'compatible',
+    regions: REGION_IDS,
+    routes: [get('/compatible-mode/v1/models'), get('/compatible-mode/v1/models/:id')],
+  },
+  nativeModels: {
+    name: 'Models (native)',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [get('/api/v1/models')],
+  },
+  embeddings: {
+    name: 'Embeddings',
+    family: 'compatible',
+    regions: REGION_IDS,
+    routes: [post('/compatible-mode/v1/embeddings')],
+  },
+  nativeEmbeddings: {
+    name: 'Embeddings (native)',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [post('/api/v1/services/embeddings/text-embedding/text-embedding')],
+  },
+} as const satisfies Record<string, PublishedInterface>;
+
+/** Every compatible path also answers without its first part. */
+export function pathsOf(path: string): readonly string[] {
+  return path.startsWith('/compatible-mode/v1/') ? [path, path.slice('/compatible-mode'.length)] : [path];
+}
+
+export interface InterfaceState {
+  readonly name: string;
+  readonly paths: readonly string[];
+  readonly regions: readonly RegionId[];
+  /** `off` here: no code for it, or not in any region of this service. Whether its model runs is the catalogue's word. */
+  readonly state: 'on' | 'off';
+  /** Why it is off; absent when on. */
+  readonly reason?: string;
+}
+
+/**
+ * What the start-up tree prints: each interface of the specification, on or off and why.
+ *
+ * @param served The endpoints there are.
+ * @param regions The regions this service answers for.
+ * @param byModel What a model may choose on a shared path, of what this version has the code for.
+ */
+export function interfaceStates(
+  served: readonly Route[],
+  { regions, byModel = [] }: { readonly regions: readonly RegionId[]; readonly byModel?: readonly ModelInterface[] },
+): readonly InterfaceState[] {
+  const have = new Set(served.map(({ method, path }) => `${method} ${path}`));
+  return Object.values<PublishedInterface>(INTERFACES).map((published) => {
+    const paths = [...new Set(published.routes.map((route) => route.path))];
+    const facts = { name: published.name, paths, regions: published.regions };
+    const [main] = published.routes;
+    const isServed = main !== undefined && have.has(`${main.method} ${main.path}`);
+    if (!isServed || (published.chosenBy && !byModel.includes(published.chosenBy))) {
+      return { ...facts, state: 'off', reason: NOT_SERVED };
+    }
+    if (!regions.some((region) => published.regions.includes(region))) {
+      return { ...facts, state: 'off', reason: `offered in ${published.regions.join(', ')} only` };
+    }
+    return { ...facts, state: 'on' };
+  });
+}
+
+export interface UnservedRoute extends Route {
+  readonly name: string;
+  readonly family: Family;
+  readonly regions: readonly RegionId[];
+}
+
+/** Documented paths without an endpoint: they are answered with a refusal that says so. */
+export function unservedRoutes(served: readonly Route[]): readonly UnservedRoute[] {
+  const have = new Set(served.map(({ method, path }) => `${method} ${path}`));
+  return Object.values<PublishedInterface>(INTERFACES)
+    .filter((published) => !published.chosenBy)
+    .flatMap(({ name, family, regions, routes: all }) => all.map((route) => ({ ...route, name, family, regions })))
+    .filter(({ method, path }) => !have.has(`${method} ${path}`));
+}
+
+export const NOT_SERVED = 'not served by this version';

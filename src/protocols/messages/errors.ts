@@ -1,0 +1,48 @@
+import type { ErrorKind, ServiceError } from '../../core/error.ts';
+import { INTERNAL_MESSAGE } from '../../core/error.ts';
+import { withSentence } from '../family-errors.ts';
+
+export interface MessagesError {
+  readonly status: number;
+  /** wire.md 0.3 and E3.4: what clients of this interface choose an exception by. */
+  readonly type: string;
+  readonly sentence?: string;
+}
+
+/** Statuses are those of the other families (decisions.md "Errors"); a model clients ask for in vain is a 404 here too. */
+export const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
+  'invalid-request': { status: 400, type: 'invalid_request_error' },
+  unauthenticated: { status: 401, type: 'authentication_error', sentence: 'Invalid API key.' },
+  forbidden: { status: 403, type: 'permission_error', sentence: 'Access denied.' },
+  'workspace-denied': { status: 403, type: 'permission_error', sentence: 'Workspace access denied.' },
+  'not-found': { status: 404, type: 'not_found_error' },
+  'file-not-found': { status: 404, type: 'not_found_error' },
+  'model-not-found': { status: 404, type: 'not_found_error' },
+  'model-not-supported': { status: 404, type: 'not_found_error' },
+  'method-not-allowed': { status: 405, type: 'invalid_request_error' },
+  conflict: { status: 409, type: 'invalid_request_error' },
+  locked: { status: 409, type: 'invalid_request_error' },
+  'too-large': { status: 413, type: 'request_too_large', sentence: 'Payload Too Large.' },
+  'storage-quota': { status: 400, type: 'invalid_request_error' },
+  'count-quota': { status: 400, type: 'invalid_request_error' },
+  'token-quota': { status: 429, type: 'billing_error' },
+  'rate-limited': { status: 429, type: 'rate_limit_error' },
+  overloaded: { status: 503, type: 'overloaded_error' },
+  unsupported: { status: 400, type: 'invalid_request_error' },
+  timeout: { status: 500, type: 'timeout_error', sentence: 'Request timed out, please try again later.' },
+  cancelled: { status: 400, type: 'invalid_request_error' },
+  'upstream-failed': { status: 500, type: 'api_error', sentence: INTERNAL_MESSAGE },
+  'engine-failed': { status: 500, type: 'api_error', sentence: INTERNAL_MESSAGE },
+  internal: { status: 500, type: 'api_error', sentence: INTERNAL_MESSAGE },
+};
+
+export const status = (kind: ErrorKind): number => MESSAGES_ERRORS[kind].status;
+
+export function errorBody(error: ServiceError, requestId: string): object {
+  const { type, sentence } = MESSAGES_ERRORS[error.kind];
+  return {
+    type: 'error',
+    error: { type, message: withSentence(sentence, error.message) },
+    request_id: requestId,
+  };
+}

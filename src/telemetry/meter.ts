@@ -1,0 +1,70 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Meter } from '../core/telemetry.ts';
+
+/** Seconds; from a list call to a long stream. */
+const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
+
+/** Seconds; up to the longest wait in a queue. */
+const FIRST_BYTE_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60];
+
+/**
+ * Metrics in a registry of their own, so that two services can live in one process.
+ *
+ * @param operations The closed set of `operation` labels; whatever else is measured counts as `other`, so that no caller
+ *   can make new series.
+ */
+export function createMeter({ operations }: { readonly operations: readonly string[] }): Meter {
+  const known = new Set(operations);
+  const registry = new Registry();
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'parley_requests_total',
+    help: 'Finished requests by operation, HTTP status and error kind (none: no error).',
+    labelNames: ['operation', 'status', 'kind'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'parley_request_duration_seconds',
+    help: 'Arrival of a request to the end of its answer.',
+    labelNames: ['operation'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const firstByte = new Histogram({
+    name: 'parley_first_byte_seconds',
+    help: 'Arrival of a request to the first byte of its answer.',
+    labelNames: ['operation'],
+    buckets: FIRST_BYTE_BUCKETS,
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'parley_tokens_total',
+    help: 'Tokens by operation and direction (prompt, cached as a part of prompt, completion).',
+    labelNames: ['operation', 'direction'],
+    registers,
+  });
+  const streams = new Gauge({ name: 'parley_streams_in_flight', help: 'Streams being answered now.', registers });
+
+  return {
+    requestEnded(measure) {
+      const operation = known.has(measure.operation) ? measure.operation : 'other';
+      requests.inc({ operation, status: String(measure.status), kind: measure.kind });
+      duration.observe({ operation }, measure.durationMs / 1000);
+      if (measure.firstByteMs !== undefined) firstByte.observe({ operation }, measure.firstByteMs / 1000);
+      if (measure.promptTokens) tokens.inc({ operation, direction: 'prompt' }, measure.promptTokens);
+      if (measure.cachedTokens) tokens.inc({ operation, direction: 'cached' }, measure.cachedTokens);
+      if (measure.completionTokens) tokens.inc({ operation, direction: 'completion' }, measure.completionTokens);
+    },
+    streamOpened() {
+      let isOpen = true;
+      streams.inc();
+      return () => {
+        if (isOpen) streams.dec();
+        isOpen = false;
+      };
+    },
+    async expose() {
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLog } from './log.ts';
+import { createMeter } from './meter.ts';
+
+test('a line is JSON with a time, a level, a constant message and the facts', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
+  log.info('request', { operation: 'models.list', status: 200 });
+  const line = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+  assert.equal(line['level'], 'info');
+  assert.equal(line['msg'], 'request');
+  assert.equal(line['operation'], 'models.list');
+  assert.match(String(line['time']), /^\d{4}-\d\d-\d\dT/);
+});
+
+test('of an error only name, message, stack and causes are written', () => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
+  const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), { apiKey: 'sk-secret' });
+  log.error('request', { error });
+  assert.ok(!lines.join('').includes('sk-secret'));
+  const line = JSON.parse(lines[0] ?? '') as { error: { message: string; cause: { name: string } } };
+  assert.equal(line.error.message, 'outer');
+  assert.equal(line.error.cause.name, 'TypeError');
+});
+
+test('an unknown operation makes no new series', async () => {
+  const meter = createMeter({ operations: ['models.list'] });
+  meter.requestEnded({ operation: 'models.list', status: 200, kind: 'none', durationMs: 3, promptTokens: 5 });
+  meter.requestEnded({ operation: '/etc/passwd', status: 404, kind: 'not-found', durationMs: 1 });
+  const { text, contentType } = await meter.expose();
+  assert.match(contentType, /^text\/plain/);
+  assert.match(text, /parley_requests_total\{operation="models.list",status="200",kind="none"\} 1/);
+  assert.match(text, /parley_requests_total\{operation="other",status="404",kind="not-found"\} 1/);
+  assert.match(text, /parley_tokens_total\{operation="models.list",direction="prompt"\} 5/);
+  assert.ok(!text.includes('passwd'));
+});
+
+test('two meters count apart, and a stream is closed once', async () => {
+  const [one, two] = [createMeter({ operations: [] }), createMeter({ operations: [] })];
+  const close = one.streamOpened();
+  one.streamOpened();
+  close();
+  close();
+  assert.match((await one.expose()).text, /parley_streams_in_flight 1/);
+  assert.match((await two.expose()).text, /parley_streams_in_flight 0/);
+});
