@@ -1,5 +1,6 @@
 import type { Sampling } from '../core/request.ts';
 import type { RegionId } from '../core/region.ts';
+import type { Weights } from '../core/weights.ts';
 
 /** Interfaces a catalogue entry can serve; asked on another one it is `model-not-supported`. */
 export const MODEL_INTERFACES = [
@@ -15,34 +16,7 @@ export const MODEL_INTERFACES = [
 ] as const;
 export type ModelInterface = (typeof MODEL_INTERFACES)[number];
 
-/** Where the bytes of a weights file may come from, tried in the order of decisions.md (disk and PARLEY_MODELS first). */
-export type WeightsSource =
-  /** A file of a model hub. `sha256` only where we have seen it; else the hub's announced hash is taken and recorded. */
-  | {
-      readonly type: 'hub';
-      readonly repository: string;
-      readonly file: string;
-      readonly revision: string;
-      readonly sha256?: string;
-    }
-  /** Parts in Python wheels, joined in order. `sha256` is that of the joined file. */
-  | {
-      readonly type: 'packages';
-      readonly parts: readonly { readonly package: string; readonly version: string; readonly member: string }[];
-      readonly sha256: string;
-    }
-  /** A file the operator put somewhere. */
-  | { readonly type: 'file'; readonly path: string };
-
-/** A set of weights; several models may share one. */
-export interface Weights {
-  /** Also the name of the file in the models folder, without `.gguf`. */
-  readonly id: string;
-  readonly sizeBytes?: number;
-  readonly licence: string;
-  readonly sources: readonly WeightsSource[];
-  readonly contextTokensMax: number;
-}
+export type { Weights, WeightsSource } from '../core/weights.ts';
 
 export interface Abilities {
   /** `native`: the template has a switch and markers. `prompted`: a two-phase thought by our prompt. */
@@ -81,6 +55,13 @@ export interface ResolvedModel {
   readonly entry: ModelEntry;
 }
 
+/** A name that stands for a model: what real clients have in their configuration. */
+export interface Alias {
+  /** A name in which `*` stands for any text, also none. */
+  readonly pattern: string;
+  readonly model: string;
+}
+
 export interface Catalogue {
   /**
    * Exact name first, then aliases by pattern in order.
@@ -88,7 +69,12 @@ export interface Catalogue {
    *   serve the interface; `forbidden` naming the regions that offer it.
    */
   resolve(name: string, wanted: { interface: ModelInterface; region: RegionId }): ResolvedModel;
+  /** Exact name first, then aliases; asks neither for an interface nor for a region. */
   find(name: string): ModelEntry | undefined;
+  /** Models as they stand in the catalogue, without aliases. */
   list(): readonly ModelEntry[];
+  /** @throws ServiceError `not-found` naming the weights there are. */
   weights(id: string): Weights;
+  /** All weights, also those that no model uses. */
+  listWeights(): readonly Weights[];
 }

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RegionId } from '../core/region.ts';
+import { createCatalogue, createReplaceableCatalogue } from './catalogue.ts';
+import { expandCatalogue } from './expand.ts';
+import { FAMILIES } from './families/families.ts';
+import type { ModelInterface } from './model.ts';
+import { parseCatalogueAdditions } from './schema.ts';
+import { readShippedCatalogue } from './shipped.ts';
+
+const shipped = await readShippedCatalogue();
+const parts = expandCatalogue(shipped);
+const catalogue = createCatalogue(parts);
+
+const resolve = (name: string, wanted: ModelInterface = 'chat', region: RegionId = 'cn-beijing') =>
+  catalogue.resolve(name, { interface: wanted, region });
+
+const ALIASES: readonly [asked: string, wanted: ModelInterface, name: string][] = [
+  ['qwen-plus', 'chat', 'svc-plus'],
+  ['qwen-max-latest', 'messages', 'svc-plus'],
+  ['qwen3-8b', 'responses', 'svc-plus'],
+  ['qwen-turbo-latest', 'chat', 'svc-turbo'],
+  ['qwen-flash', 'chat', 'svc-turbo'],
+  ['qwen2.5-coder-32b-instruct', 'completions', 'svc-coder-turbo'],
+  ['qwen-coder-turbo', 'completions', 'svc-coder-turbo'],
+  ['qwen-mt-plus', 'chat', 'svc-mt-plus'],
+  ['qwen-mt-turbo', 'translation', 'svc-mt-turbo'],
+  ['qwen-mt-flash', 'native', 'svc-mt-flash'],
+  ['qwen-mt-lite', 'native', 'svc-mt-lite'],
+  ['qwen-deep-research', 'native', 'svc-deep-research'],
+  ['paraformer-realtime-v2', 'speech', 'svc-asr-realtime'],
+  ['fun-asr-realtime', 'speech', 'svc-asr-realtime'],
+  ['paraformer-v2', 'speech', 'svc-asr'],
+  ['fun-asr', 'speech', 'svc-asr'],
+  ['svc-tiny', 'chat', 'svc-tiny'],
+];
+
+test("a real brand's name finds its model, and the answer can echo the name", () => {
+  for (const [asked, wanted, name] of ALIASES) {
+    const resolved = resolve(asked, wanted);
+    assert.equal(resolved.entry.name, name, asked);
+    assert.equal(resolved.asked, asked);
+    assert.equal(catalogue.find(asked)?.name, name);
+  }
+});
+
+test("other makers' names are not taken unless configured", () => {
+  assert.equal(catalogue.find('gpt-4o'), undefined);
+  const own = createCatalogue(expandCatalogue(shipped, parseCatalogueAdditions({ aliases: { 'gpt-*': 'svc-plus' } })));
+  assert.equal(own.find('gpt-4o')?.name, 'svc-plus');
+});
+
+test('an exact name goes before every pattern', () => {
+  const additions = { models: { 'qwen-plus': { url: 'http://h/v1' } } };
+  const own = createCatalogue(expandCatalogue(shipped, parseCatalogueAdditions(additions)));
+  assert.equal(own.find('qwen-plus')?.name, 'qwen-plus');
+});
+
+test('an unknown model is refused with the models of that interface and region', () => {
+  assert.throws(() => resolve('nonsense', 'chat', 'cn-hongkong'), {
+    kind: 'model-not-found',
+    param: 'model',
+    message:
+      'The model `nonsense` does not exist or you do not have access to it. Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny.',
+  });
+  assert.throws(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\.$/ });
+  assert.throws(
+    () => resolve('n'.repeat(5000)),
+    (error: Error) => error.message.length < 500,
+  );
+});
+
+test('a name that is a property of every object is unknown too', () => {
+  for (const name of ['', 'constructor', '__proto__']) {
+    assert.throws(() => resolve(name), { kind: 'model-not-found' });
+  }
+});
+
+test('a model on an interface it does not serve is refused as such', () => {
+  assert.throws(() => resolve('svc-embed'), {
+    kind: 'model-not-supported',
+    message: 'Unsupported model svc-embed for OpenAI compatibility mode. Asked on: chat; it serves: embeddings.',
+  });
+  assert.throws(() => resolve('qwen-deep-research', 'chat'), { kind: 'model-not-supported' });
+});
+
+test('a model that the region does not offer is refused with the regions that do', () => {
+  assert.throws(() => resolve('svc-mt-plus', 'chat', 'eu-central-1'), {
+    kind: 'forbidden',
+    message: /not offered in Germany \(Frankfurt\) \(eu-central-1\); .*cn-beijing.*ap-southeast-1.*us-east-1/,
+  });
+  assert.throws(() => resolve('svc-deep-research', 'native', 'us-east-1'), { kind: 'forbidden' });
+});
+
+test('every shipped model has weights that are there, or says why it has none', () => {
+  for (const { name, runs, contextTokens } of catalogue.list()) {
+    if (runs.type === 'weights') {
+      const weights = catalogue.weights(runs.weights);
+      assert.ok(contextTokens <= weights.contextTokensMax, name);
+      assert.ok(Object.hasOwn(FAMILIES, runs.family), name);
+    } else {
+      assert.ok(runs.type === 'none' && runs.reason.length > 0, name);
+    }
+  }
+  assert.throws(() => catalogue.weights('none-such'), {
+    kind: 'not-found',
+    message: /none-such.*qwen2\.5-coder-0\.5b/,
+  });
+});
+
+test('the shipped file keeps to what its source says of the weights', () => {
+  const parted = parts.weights.map(({ id, sizeBytes, sources }) => {
+    const packages = sources.find((source) => source.type === 'packages');
+    const hub = sources.find((source) => source.type === 'hub');
+    return [id, sizeBytes, packages?.parts.length, packages?.sha256.slice(0, 8), hub?.sha256];
+  });
+  assert.deepEqual(parted, [
+    ['qwen2.5-coder-0.5b-instruct-q4_k_m', 491_400_064, 6, '1d961463', undefined],
+    ['qwen2.5-coder-1.5b-instruct-q4_k_m', 1_117_320_768, 22, 'cc324af0', undefined],
+    ['smollm2-135m-instruct-q4_1', 98_362_432, 1, 'b179c952', undefined],
+  ]);
+});
+
+test('a catalogue can be replaced under those who hold it', () => {
+  const held = createReplaceableCatalogue(createCatalogue({ entries: [], weights: [], aliases: [] }));
+  assert.equal(held.find('svc-plus'), undefined);
+  held.replace(catalogue);
+  assert.equal(held.find('svc-plus')?.name, 'svc-plus');
+  assert.equal(held.list().length, catalogue.list().length);
+});

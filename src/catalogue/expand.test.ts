@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { expandCatalogue } from './expand.ts';
+import { parseCatalogueAdditions } from './schema.ts';
+
+const WEIGHTS = {
+  sources: [{ type: 'file', path: '/w.gguf' }],
+  contextTokensMax: 4096,
+  family: 'qwen2',
+  abilities: { tools: true, logprobs: true, thinking: 'prompted' },
+  sampling: { temperature: 0.7, topP: 0.8 },
+};
+const BASE = parseCatalogueAdditions({
+  weights: { default: 'small', small: WEIGHTS, big: { ...WEIGHTS, contextTokensMax: 32_768 } },
+  models: {
+    chat: { weights: 'default', description: 'Chat.', contextTokens: 2048 },
+    translate: { weights: 'default', interfaces: ['translation'], abilities: { thinking: 'none', tools: false } },
+  },
+  aliases: { 'q-*': 'chat', 'x*': 'chat' },
+});
+
+const expand = (additions: unknown = {}) => expandCatalogue(BASE, parseCatalogueAdditions(additions));
+const entry = (name: string, additions: unknown = {}) => {
+  const found = expand(additions).entries.find((one) => one.name === name);
+  assert.ok(found, `no entry ${name}`);
+  return found;
+};
+
+test('a model takes over what its weights are known for, less what it states itself', () => {
+  assert.deepEqual(entry('translate').abilities, {
+    tools: false,
+    vision: false,
+    audio: false,
+    logprobs: true,
+    fillInTheMiddle: false,
+  });
+  assert.equal(entry('chat').abilities.thinking, 'prompted');
+  assert.deepEqual(entry('chat').runs, { type: 'weights', weights: 'small', family: 'qwen2' });
+  assert.deepEqual(entry('chat').sampling, { temperature: 0.7, topP: 0.8 });
+});
+
+test('one line puts all models on other weights', () => {
+  const additions = { weights: { default: 'big' } };
+  for (const name of ['chat', 'translate']) {
+    assert.deepEqual(entry(name, additions).runs, { type: 'weights', weights: 'big', family: 'qwen2' });
+  }
+  assert.equal(entry('translate', additions).contextTokens, 8192);
+});
+
+test('a model without a context of its own gets what its weights allow, at most 8192', () => {
+  assert.equal(entry('translate').contextTokens, 4096);
+  assert.equal(entry('chat').contextTokens, 2048);
+});
+
+test('a hub reference becomes a model and weights, with nothing claimed that is not known', () => {
+  const hub = 'Owner/Repo/Model-Q4_K_M.gguf';
+  const { entries, weights } = expand({ models: { mine: { hub }, again: { hub, abilities: { tools: true } } } });
+  const mine = entries.find((one) => one.name === 'mine');
+  const again = entries.find((one) => one.name === 'again');
+  assert.ok(mine?.runs.type === 'weights');
+  assert.equal(mine.runs.family, 'template');
+  assert.deepEqual(mine.runs, again?.runs);
+  assert.equal(mine.abilities.tools, false);
+  assert.equal(again?.abilities.tools, true);
+  assert.deepEqual(mine.interfaces, ['chat', 'messages', 'responses', 'native']);
+  const id = mine.runs.weights;
+  assert.match(id, /^Model-Q4_K_M-[0-9a-f]{8}$/);
+  const sets = weights.filter((one) => one.id === id);
+  assert.deepEqual(sets, [
+    {
+      id,
+      licence: 'not stated',
+      contextTokensMax: 8192,
+      sources: [{ type: 'hub', repository: 'Owner/Repo', file: 'Model-Q4_K_M.gguf', revision: 'main' }],
+    },
+  ]);
+});
+
+test('files of one name from two places are two sets of weights', () => {
+  const { weights } = expand({
+    models: { a: { path: '/one/m.gguf' }, b: { path: '/two/m.gguf' }, c: { hub: 'o/r/m.gguf' } },
+  });
+  assert.equal(new Set(weights.filter(({ id }) => id.startsWith('m-')).map(({ id }) => id)).size, 3);
+});
+
+test('an upstream address becomes a model that asks for its own name by default', () => {
+  const runs = entry('up', { models: { up: { url: 'http://127.0.0.1:9/v1/', apiKeyEnv: 'KEY' } } }).runs;
+  assert.deepEqual(runs, { type: 'upstream', url: 'http://127.0.0.1:9/v1', model: 'up', apiKeyEnv: 'KEY' });
+  assert.equal(entry('up', { models: { up: { url: 'http://h/v1' } } }).abilities.logprobs, false);
+});
+
+test('a shipped model keeps what the operator does not state', () => {
+  const changed = entry('chat', { models: { chat: { contextTokens: 4096, sampling: { topP: 0.5 } } } });
+  assert.equal(changed.description, 'Chat.');
+  assert.equal(changed.contextTokens, 4096);
+  assert.deepEqual(changed.sampling, { temperature: 0.7, topP: 0.5 });
+});
+
+test('another runner takes nothing over from the old one but its role', () => {
+  const changed = entry('translate', { models: { translate: { url: 'http://h/v1' } } });
+  assert.equal(changed.runs.type, 'upstream');
+  assert.deepEqual(changed.interfaces, ['translation']);
+  assert.equal(changed.abilities.logprobs, false);
+});
+
+test("the operator's aliases are tried before the shipped ones", () => {
+  const { aliases } = expand({ aliases: { 'claude-*': 'chat', 'x*': 'translate' } });
+  assert.deepEqual(aliases, [
+    { pattern: 'claude-*', model: 'chat' },
+    { pattern: 'x*', model: 'translate' },
+    { pattern: 'q-*', model: 'chat' },
+  ]);
+});
+
+const BAD: readonly [additions: unknown, says: RegExp][] = [
+  [
+    { models: { y: { weights: 'none-such' } } },
+    /^models\.y\.weights: there are no weights named none-such; there are small, big$/,
+  ],
+  [{ weights: { default: 'none-such' } }, /^weights\.default: there are no weights/],
+  [{ weights: { default: 'default' } }, /^weights\.default: there are no weights/],
+  [{ aliases: { 'gpt-*': 'none-such' } }, /^aliases\.gpt-\*: there is no model named none-such/],
+  [{ models: { y: { description: 'x' } } }, /^models\.y: does not say what runs it: give one of weights, hub/],
+  [{ models: { chat: { contextTokens: 5000 } } }, /^models\.chat\.contextTokens: must be at most 4096, got 5000/],
+];
+
+test('a reference to nothing is refused with its path', () => {
+  for (const [additions, says] of BAD)
+    assert.throws(() => expand(additions), { kind: 'invalid-request', message: says });
+});

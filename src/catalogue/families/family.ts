@@ -1,0 +1,27 @@
+/**
+ * What a prompt needs besides the model file's own chat template. All token names are texts of special tokens; the
+ * renderer sends them as `special` segments.
+ */
+export interface Family {
+  /**
+   * System text for a conversation that has none. Templates of these files otherwise insert their maker's own words.
+   * Absent: nothing is added.
+   */
+  readonly defaultSystem?: string;
+  /** End an answer, besides the file's own end token. */
+  readonly stopTokens: readonly string[];
+  /** Absent: the family cannot fill in the middle. */
+  readonly fillInTheMiddle?: FillInTheMiddle;
+}
+
+/** The order in a prompt is prefix, suffix, middle. */
+export interface FillInTheMiddle {
+  readonly prefix: string;
+  readonly suffix: string;
+  readonly middle: string;
+  /** End a completion: the next file, the next gap, or the end of the text. */
+  readonly stopTokens: readonly string[];
+}
+
+/** Ours: neutral, and short enough to cost nothing. */
+export const NEUTRAL_SYSTEM = 'You are a helpful assistant.';

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../core/error.ts';
+import { parseCatalogueAdditions } from './schema.ts';
+
+const BAD: readonly [value: unknown, says: RegExp][] = [
+  [{ models: { x: { path: '/a.gguf', contextTokens: -1 } } }, /^models\.x\.contextTokens: /],
+  [{ models: { x: { path: '/a.gguf', contextTokns: 1 } } }, /^models\.x: .*contextTokns/],
+  [{ models: { x: { path: '/a.gguf', url: 'http://h/v1' } } }, /^models\.x: has path and url: give one of/],
+  [{ models: { x: { path: '/a.gguf', apiKeyEnv: 'K' } } }, /^models\.x\.apiKeyEnv: goes with url only/],
+  [{ models: { x: { url: 'ftp://h/v1' } } }, /^models\.x\.url: /],
+  [{ models: { x: { url: 'http://h/v1', apiKeyEnv: 'sk-123' } } }, /^models\.x\.apiKeyEnv: .*not a key/],
+  [{ models: { x: { hub: 'owner/repo' } } }, /^models\.x\.hub: must be owner\/repository\/file\.gguf/],
+  [{ models: { x: { hub: 'owner/repo/m-00001-of-00003.gguf' } } }, /^models\.x\.hub: .*split/],
+  [{ models: { x: { hub: 'owner/repo/../../secret.gguf' } } }, /^models\.x\.hub: .*"\.\."/],
+  [
+    { models: { x: { path: '/a.gguf', family: 'lama' } } },
+    /^models\.x\.family: must be one of qwen2, smollm2, template/,
+  ],
+  [{ models: { x: { path: '/a.gguf', sampling: { temperature: 2 } } } }, /^models\.x\.sampling\.temperature: /],
+  [{ models: { '../x': { path: '/a.gguf' } } }, /^models\.\.\.\/x: must be letters/],
+  [{ weights: { w: { sources: [] } } }, /^weights\.w\.sources: /],
+  [
+    { weights: { w: { sources: [{ type: 'hub', repository: 'a/b', file: 'c.gguf', sha256: 'abc' }] } } },
+    /^weights\.w\.sources\.0\.sha256: must be 64/,
+  ],
+  [{ weights: { w: { licens: 'x', sources: [{ type: 'file', path: '/x' }] } } }, /^weights\.w: .*licens/],
+  [{ weights: { '../w': 'x' } }, /^weights\.\.\.\/w: /],
+  [{ model: {} }, /model/],
+  ['models', /^catalogue: /],
+];
+
+test('a bad value is refused with its path', () => {
+  for (const [value, says] of BAD) {
+    assert.throws(
+      () => parseCatalogueAdditions(value),
+      (error) => {
+        assert.ok(error instanceof ServiceError);
+        assert.equal(error.kind, 'invalid-request');
+        assert.match(error.message, says);
+        return true;
+      },
+    );
+  }
+});
+
+test('every fault is named, not only the first', () => {
+  assert.throws(
+    () => parseCatalogueAdditions({ models: { x: { url: 'nonsense' }, y: { created: -1 } } }),
+    /models\.x\.url: .*\nmodels\.y\.created: /s,
+  );
+});
+
+test('absent and empty sections say nothing', () => {
+  const nothing = { models: {}, weights: {}, aliases: {} };
+  for (const value of [undefined, null, {}, { models: null, weights: undefined }])
+    assert.deepEqual(parseCatalogueAdditions(value), nothing);
+});
+
+test('a hub reference is read with a slash or a colon before the file', () => {
+  for (const hub of ['Owner/Repo-GGUF/q4/model.gguf', 'Owner/Repo-GGUF:q4/model.gguf']) {
+    const { models } = parseCatalogueAdditions({ models: { x: { hub } } });
+    assert.deepEqual(models['x']?.hub, { repository: 'Owner/Repo-GGUF', file: 'q4/model.gguf' });
+  }
+});

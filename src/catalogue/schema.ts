@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import { ServiceError } from '../core/error.ts';
+import { SEED_MAX } from '../core/limits.ts';
+import { REGION_IDS } from '../core/region.ts';
+import { FAMILIES, isFamilyName } from './families/families.ts';
+import { MODEL_INTERFACES } from './model.ts';
+
+/*
+ * The shape of the data file and of the operator's `models:`, `weights:` and `aliases:` sections: one for both.
+ * Unknown keys are refused, so that a misspelt one is named and not ignored.
+ */
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hexadecimal digits');
+
+const family = z.string().refine(isFamilyName, {
+  error: () => `must be one of ${Object.keys(FAMILIES).join(', ')}`,
+});
+
+/** The name of weights becomes a file name; that of a model may also have a "/", as in `owner/model`. */
+const weightsName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/, 'must be letters, digits, ".", "_" or "-"');
+const modelName = z
+  .string()
+  .regex(/^[A-Za-z0-9][\w./:-]{0,127}$/, 'must be letters, digits, ".", "_", "-", ":" or "/"');
+
+const sampling = z.strictObject({
+  temperature: z.number().min(0).lt(2).exactOptional(),
+  topP: z.number().gt(0).max(1).exactOptional(),
+  topK: z.int().min(0).exactOptional(),
+  minP: z.number().min(0).max(1).exactOptional(),
+  repetitionPenalty: z.number().gt(0).exactOptional(),
+  presencePenalty: z.number().min(-2).max(2).exactOptional(),
+  frequencyPenalty: z.number().min(-2).max(2).exactOptional(),
+  seed: z.int().min(0).max(SEED_MAX).exactOptional(),
+});
+
+const abilities = z.strictObject({
+  thinking: z.enum(['native', 'prompted', 'none']).exactOptional(),
+  tools: z.boolean().exactOptional(),
+  vision: z.boolean().exactOptional(),
+  audio: z.boolean().exactOptional(),
+  logprobs: z.boolean().exactOptional(),
+  fillInTheMiddle: z.boolean().exactOptional(),
+});
+
+/** Split files are several downloads that the engine loads by the first one's name; we fetch single files. */
+const singleFile = (file: string): boolean => !/-\d{5}-of-\d{5}\.gguf$/i.test(file);
+
+const hubFile = z
+  .string()
+  .regex(/^[^\s/][^\s]*\.gguf$/i, 'must name a .gguf file')
+  .refine((file) => !file.split('/').includes('..'), 'must not contain ".."')
+  .refine(singleFile, 'is one part of a split model: name a single-file one');
+
+const repository = z.string().regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/, 'must be owner/repository');
+
+const source = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('hub'),
+    repository,
+    file: hubFile,
+    revision: z.string().min(1).default('main'),
+    sha256: sha256.exactOptional(),
+  }),
+  z.strictObject({
+    type: z.literal('packages'),
+    sha256,
+    parts: z
+      .array(z.strictObject({ package: z.string().min(1), version: z.string().min(1), member: z.string().min(1) }))
+      .min(1),
+  }),
+  z.strictObject({ type: z.literal('file'), path: z.string().min(1) }),
+]);
+
+const weights = z.strictObject({
+  sizeBytes: z.int().positive().exactOptional(),
+  licence: z.string().min(1).default('not stated'),
+  contextTokensMax: z.int().positive().default(8192),
+  family: family.default('template'),
+  abilities: abilities.default({}),
+  sampling: sampling.default({}),
+  sources: z.array(source).min(1),
+});
+export type WeightsRecord = z.infer<typeof weights>;
+
+/** `owner/repo/file.gguf` or `owner/repo:file.gguf`. */
+const hubReference = z.string().transform((text, context) => {
+  const match = /^([^/:\s]+\/[^/:\s]+)[/:](.+)$/.exec(text);
+  const parsed = match && z.object({ repository, file: hubFile }).safeParse({ repository: match[1], file: match[2] });
+  if (parsed?.success) return parsed.data;
+  const why = parsed?.error.issues[0]?.message;
+  context.addIssue(`must be owner/repository/file.gguf${why ? ` (${why})` : ''}`);
+  return z.NEVER;
+});
+
+const model = z
+  .strictObject({
+    /** Weights the catalogue names. */
+    weights: z.string().exactOptional(),
+    /** A file of the model hub; with `revision` and `sha256` where wanted. */
+    hub: hubReference.exactOptional(),
+    revision: z.string().min(1).exactOptional(),
+    sha256: sha256.exactOptional(),
+    /** A model file on this machine. */
+    path: z.string().min(1).refine(singleFile, 'is one part of a split model').exactOptional(),
+    /** A compatible server; with `upstreamModel` (else the same name) and `apiKeyEnv` (a variable's name). */
+    url: z.url({ protocol: /^https?$/ }).exactOptional(),
+    upstreamModel: z.string().min(1).exactOptional(),
+    apiKeyEnv: z
+      .string()
+      .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not a key')
+      .exactOptional(),
+    /** Nothing runs it: why. */
+    none: z.string().min(1).exactOptional(),
+    family: family.exactOptional(),
+    description: z.string().exactOptional(),
+    licence: z.string().min(1).exactOptional(),
+    contextTokens: z.int().positive().exactOptional(),
+    abilities: abilities.exactOptional(),
+    interfaces: z.array(z.enum(MODEL_INTERFACES)).min(1).exactOptional(),
+    regions: z.array(z.enum(REGION_IDS)).min(1).exactOptional(),
+    sampling: sampling.exactOptional(),
+    maxThinkingTokens: z.int().positive().exactOptional(),
+    created: z.int().nonnegative().exactOptional(),
+  })
+  .superRefine((entry, context) => {
+    const given = RUNNER_KEYS.filter((key) => entry[key] !== undefined);
+    if (given.length > 1) context.addIssue(`has ${given.join(' and ')}: give one of ${RUNNER_KEYS.join(', ')}`);
+    for (const [key, owner] of QUALIFIERS) {
+      if (entry[key] !== undefined && entry[owner] === undefined)
+        context.addIssue({ code: 'custom', path: [key], message: `goes with ${owner} only` });
+    }
+  });
+export type ModelRecord = z.infer<typeof model>;
+
+/** What runs a model: one of these. */
+export const RUNNER_KEYS = ['weights', 'hub', 'path', 'url', 'none'] as const;
+
+const QUALIFIERS = [
+  ['revision', 'hub'],
+  ['sha256', 'hub'],
+  ['upstreamModel', 'url'],
+  ['apiKeyEnv', 'url'],
+] as const;
+
+/** A text in `weights` is another name for weights; `aliases` are tried in the order in which they stand. */
+export const catalogueSchema = z.strictObject({
+  models: z.record(modelName, model).default({}),
+  weights: z.record(weightsName, z.union([weightsName, weights])).default({}),
+  aliases: z.record(z.string().min(1), z.string().min(1)).default({}),
+});
+export type CatalogueRecord = z.infer<typeof catalogueSchema>;
+
+/**
+ * Reads the operator's sections (`models`, `weights`, `aliases`; each may be absent) or a whole data file.
+ * @throws ServiceError `invalid-request` that names the path of each bad value, e.g. `models.x.contextTokens`.
+ */
+export function parseCatalogueAdditions(value: unknown): CatalogueRecord {
+  const given = typeof value === 'object' && value !== null ? withoutEmpty(value) : (value ?? {});
+  const parsed = catalogueSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.flatMap((issue) => explain(issue));
+  throw new ServiceError('invalid-request', faults.map(({ path, message }) => `${path}: ${message}`).join('\n'), {
+    param: faults[0]?.path,
+  });
+}
+
+/** An empty section of a YAML file is null: it says nothing. */
+const withoutEmpty = (sections: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(sections).filter(([, section]) => section !== null && section !== undefined));
+
+interface Fault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A union says only that nothing fitted; what the operator meant is the member that is not the plain text. */
+function explain(issue: z.core.$ZodIssue, prefix: readonly PropertyKey[] = []): Fault[] {
+  const path = [...prefix, ...issue.path];
+  if (issue.code === 'invalid_union') {
+    const deepest = issue.errors.toSorted((a, b) => depth(b) - depth(a))[0];
+    if (deepest && depth(deepest) > 0) return deepest.flatMap((inner) => explain(inner, [...prefix, ...issue.path]));
+  }
+  // A bad key of a record is reported as an issue with issues inside.
+  const inner = issue.code === 'invalid_key' ? issue.issues[0]?.message : undefined;
+  return [{ path: path.map(String).join('.') || 'catalogue', message: inner ?? issue.message }];
+}
+
+const depth = (issues: readonly z.core.$ZodIssue[]): number =>
+  issues.reduce((most, issue) => Math.max(most, issue.path.length + (issue.code === 'unrecognized_keys' ? 1 : 0)), 0);
