@@ -1,0 +1,19 @@
+// Emits the published JavaScript: `npm run build`, or with `--out FOLDER` into another place than dist.
+// npm runs no prepack script here (`ignore-scripts`), so a release is `npm run build && npm publish`, in that order.
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { values } = parseArgs({ options: { out: { type: 'string', default: resolve(root, 'dist') } } });
+const out = resolve(values.out);
+
+if (!relative(out, root).startsWith('..')) throw new Error(`${out} holds this project and would be emptied.`);
+// What a deleted source file left there would be published.
+rmSync(out, { recursive: true, force: true });
+execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', out], {
+  cwd: root,
+  stdio: 'inherit',
+});

@@ -1,0 +1,218 @@
+"""Runs the real Python client against a listening Parley and prints one JSON line per case: {"case", "error"}.
+
+Started by openai-python.test.ts. Environment: ADDRESS, KEY, and ONE_ADDRESS, ONE_KEY of a Parley with one sequence.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+
+import openai
+from openai import OpenAI
+
+MODEL = "svc-plus"
+MESSAGES = [{"role": "user", "content": "Count from one to ten in words, separated by commas."}]
+# Greedy, so that two calls can be compared; short, because the machine is slow.
+QUESTION = {"model": MODEL, "messages": MESSAGES, "temperature": 0, "seed": 7, "max_tokens": 16}
+
+CASES = {}
+
+
+def case(name):
+    def add(function):
+        CASES[name] = function
+        return function
+
+    return add
+
+
+def client_of(address, key, path="/compatible-mode/v1"):
+    return OpenAI(base_url=address + path, api_key=key, max_retries=0, timeout=60)
+
+
+def expect(condition, *facts):
+    if not condition:
+        raise AssertionError(" ".join(repr(fact) for fact in facts))
+
+
+def expect_error(kind, call):
+    try:
+        call()
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def ask(client, **more):
+    return client.chat.completions.create(**{**QUESTION, **more})
+
+
+@case("gets an answer")
+def plain(client):
+    answer = ask(client)
+    expect(answer.object == "chat.completion" and answer.model == MODEL, answer)
+    expect(answer.id.startswith("chatcmpl-"), answer.id)
+    expect("two" in answer.choices[0].message.content.lower(), answer)
+    usage = answer.usage
+    expect(usage.prompt_tokens > 10 and 0 < usage.completion_tokens <= 16, usage)
+    expect(usage.total_tokens == usage.prompt_tokens + usage.completion_tokens, usage)
+
+
+@case("gets a stream that says the same, and its usage last")
+def streamed(client):
+    whole = ask(client)
+    chunks = list(ask(client, stream=True, stream_options={"include_usage": True}))
+    expect(chunks[0].choices[0].delta.role == "assistant", chunks[0])
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    expect(said == whole.choices[0].message.content, said, whole)
+    reasons = [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices]
+    expect([reason for reason in reasons if reason] == [whole.choices[0].finish_reason], reasons)
+    # Not compared whole: how much of the prompt was still known differs.
+    expect(chunks[-1].choices == [] and counts_of(chunks[-1]) == counts_of(whole), chunks[-1], whole)
+    expect(all(chunk.usage is None for chunk in chunks[:-1]))
+
+
+def counts_of(answer):
+    return answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.total_tokens
+
+
+@case("can use its own stream collector")
+def collected(client):
+    # It raises when the limit was reached, so this answer has to end before.
+    stop = ask(client).choices[0].message.content[8:13]
+    with client.chat.completions.stream(**QUESTION, stop=stop) as stream:
+        kinds = {event.type for event in stream}
+        answer = stream.get_final_completion()
+    expect({"chunk", "content.delta", "content.done"} <= kinds, kinds)
+    expect(answer.choices[0].finish_reason == "stop" and answer.choices[0].message.content, answer)
+
+
+@case("gets an answer that ends before a stop string")
+def stopped(client):
+    whole = ask(client).choices[0].message.content
+    stop = whole[8:13]
+    choice = ask(client, stop=[stop]).choices[0]
+    expect(choice.message.content == whole[: whole.index(stop)], choice, whole)
+    expect(choice.finish_reason == "stop", choice)
+
+
+@case("gets two choices")
+def two_choices(client):
+    answer = ask(client, temperature=1, n=2)
+    expect([choice.index for choice in answer.choices] == [0, 1], answer)
+    expect(all(choice.message.content for choice in answer.choices), answer)
+
+
+@case("gets two choices in one stream, told apart by index")
+def two_choices_streamed(client):
+    chunks = list(ask(client, temperature=1, n=2, stream=True))
+    ended = sorted(choice.index for chunk in chunks for choice in chunk.choices if choice.finish_reason)
+    expect(ended == [0, 1], ended)
+
+
+@case("gets log probabilities for every token")
+def logprobs(client):
+    choice = ask(client, logprobs=True, top_logprobs=3).choices[0]
+    tokens = choice.logprobs.content
+    expect(bytes(b for token in tokens for b in token.bytes).decode() == choice.message.content, choice)
+    for token in tokens:
+        expect(token.logprob <= 0 and len(token.top_logprobs) == 3, token)
+        # Greedy: what was taken is what was likeliest.
+        expect(token.top_logprobs[0].token == token.token, token)
+
+
+@case("gets finish reason length at its token limit")
+def length(client):
+    answer = ask(client, max_tokens=3)
+    expect(answer.choices[0].finish_reason == "length" and answer.usage.completion_tokens == 3, answer)
+
+
+@case("with a wrong key raises AuthenticationError")
+def wrong_key(client):
+    stranger = client.with_options(api_key="sk-of-somebody-else")
+    error = expect_error(openai.AuthenticationError, lambda: ask(stranger))
+    expect(error.status_code == 401 and error.code == "invalid_api_key", error)
+
+
+@case("with an unknown model raises NotFoundError")
+def unknown_model(client):
+    for stream in (False, True):
+        error = expect_error(openai.NotFoundError, lambda: ask(client, model="no-such-model", stream=stream))
+        expect(error.code == "model_not_found" and "no-such-model" in error.message, error)
+
+
+@case("with a temperature of 3 raises BadRequestError, which names the field")
+def bad_parameter(client):
+    error = expect_error(openai.BadRequestError, lambda: ask(client, temperature=3))
+    expect(error.param == "temperature" and error.code == "invalid_parameter_error", error, error.body)
+    expect(bool(error.request_id), error.request_id)
+
+
+@case("lists the models and retrieves one")
+def models(client):
+    ids = [model.id for model in client.models.list()]
+    expect(MODEL in ids and "svc-tiny" in ids, ids)
+    expect(client.models.retrieve(MODEL).id == MODEL)
+    expect_error(openai.NotFoundError, lambda: client.models.retrieve("no-such-model"))
+
+
+@case("sees a request id, another one for each call")
+def request_id(client):
+    def call():
+        raw = client.chat.completions.with_raw_response.create(**{**QUESTION, "max_tokens": 1})
+        expect(raw.headers["x-request-id"] == raw.parse()._request_id, raw.headers)
+        return raw.headers["x-request-id"]
+
+    expect(call() != call())
+
+
+@case("may leave out the prefix of the compatible interface")
+def bare_path(client):
+    bare = client_of(os.environ["ADDRESS"], os.environ["KEY"], "/v1")
+    expect(ask(bare, max_tokens=2).usage.completion_tokens == 2)
+
+
+@case("frees the only sequence by an abort in mid-stream")
+def aborted(_):
+    client = client_of(os.environ["ONE_ADDRESS"], os.environ["ONE_KEY"])
+    tiny = {"model": "svc-tiny", "messages": MESSAGES}
+    # Without its end tokens the model would go on for half a minute.
+    stream = client.chat.completions.create(
+        **tiny, max_tokens=1500, logit_bias={"0": -100, "2": -100}, stream=True
+    )
+    chunks = iter(stream)
+    for _ in range(3):
+        next(chunks)
+
+    answered = []
+    second = threading.Thread(
+        target=lambda: answered.append(client.chat.completions.create(**tiny, max_tokens=2)), daemon=True
+    )
+    second.start()
+    for _ in range(10):
+        next(chunks)
+    expect(not answered, "the second request did not wait for the only sequence")
+
+    aborted_at = time.monotonic()
+    stream.close()
+    second.join(30)
+    expect(bool(answered), "the second request was not answered")
+    expect(time.monotonic() - aborted_at < 10, "the second request waited for the end of the first")
+
+
+def main():
+    client = client_of(os.environ["ADDRESS"], os.environ["KEY"])
+    for name, function in CASES.items():
+        error = None
+        try:
+            function(client)
+        except Exception:
+            error = traceback.format_exc()
+        print(json.dumps({"case": name, "error": error}), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ServiceError } from '../../src/core/error.ts';
+import type { EngineEvent, TokenLogprob } from '../../src/core/event.ts';
+import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../../src/engines/engine.ts';
+import { until } from '../until.ts';
+
+/** An engine on trial, and what the suite must know of it. */
+export interface EngineOnTrial {
+  readonly engine: TextEngine;
+  readonly contextTokens: number;
+  /** Runs that it works on at the same time. */
+  readonly sequences: number;
+  /** Tokens of a long answer: more than any buffer between engine and reader holds, where that can be had in short time. */
+  readonly longTokens: number;
+  /** Sequences that are busy now. */
+  busy(): Promise<number>;
+  /** A request that dies in mid-answer once `strike` was called. */
+  readonly deadly: { readonly text: string; strike(): void };
+  close(): Promise<void>;
+}
+
+/** How soon a cancelled run must have left its sequence, in ms: a tick, and time for a busy machine. */
+const FREE_WITHIN_MS = 1_000;
+
+const STORY = 'Tell me a long story about a lighthouse keeper and his cat.';
+
+/** One user turn in ChatML. */
+export const chatMl = (text: string): EngineInput => ({
+  type: 'segments',
+  segments: [
+    { text: '<|im_start|>', special: true },
+    { text: `user\n${text}`, special: false },
+    { text: '<|im_end|>', special: true },
+    { text: '\n', special: false },
+    { text: '<|im_start|>', special: true },
+    { text: 'assistant\n', special: false },
+  ],
+});
+
+/** Greedy and seeded: the same text each time. */
+export const engineRequest = (text: string, more: Partial<EngineRequest> = {}): EngineRequest => ({
+  id: 'contract',
+  owner: { workspace: 'w', key: 'k' },
+  input: chatMl(text),
+  sampling: { temperature: 0, seed: 1 },
+  stop: { strings: [], tokens: [] },
+  choices: 1,
+  phases: [],
+  ...more,
+});
+
+export interface Answer {
+  readonly start: EngineStart;
+  readonly events: readonly EngineEvent[];
+  readonly text: string;
+}
+
+export const textOf = (events: readonly EngineEvent[], choice = 0): string =>
+  events.map((event) => (event.type === 'text' && event.choice === choice ? event.text : '')).join('');
+
+/** Starts a run and reads it to its end. */
+export async function answerOf(engine: TextEngine, request: EngineRequest): Promise<Answer> {
+  const start = await engine.start(request, new AbortController().signal);
+  const events = (await Array.fromAsync(start.batches)).flat();
+  return { start, events, text: textOf(events) };
+}
+
+const endOf = (events: readonly EngineEvent[]) => {
+  const last = events.at(-1);
+  assert.ok(last?.type === 'end', 'the last event is the end');
+  return last;
+};
+
+/** What every engine promises, whatever it runs on. */
+export function engineContract(name: string, open: () => Promise<EngineOnTrial>): void {
+  describe(`engine contract: ${name}`, () => {
+    let trial: EngineOnTrial;
+    let engine: TextEngine;
+    before(async () => {
+      trial = await open();
+      engine = trial.engine;
+    });
+    after(() => trial.close());
+
+    const isFree = (): Promise<true> =>
+      until('all sequences are free', { withinMs: FREE_WITHIN_MS }, async () =>
+        (await trial.busy()) === 0 ? true : undefined,
+      );
+
+    const works = async (): Promise<void> => {
+      const { events } = await answerOf(engine, engineRequest(STORY, { maxTokens: 2 }));
+      endOf(events);
+    };
+
+    it('says text, then the end of each choice, then the end, last and once', async () => {
+      const { events } = await answerOf(engine, engineRequest(STORY, { maxTokens: 8 }));
+      endOf(events);
+      const types = events.map(({ type }) => type);
+      assert.equal(types.filter((type) => type === 'end').length, 1);
+      assert.equal(types.filter((type) => type === 'choice-end').length, 1);
+      assert.equal(types.indexOf('choice-end'), types.length - 2);
+      assert.ok(types.slice(0, -2).every((type) => type === 'text'));
+    });
+
+    it('counts what it used, and knows the prompt before it begins', async () => {
+      const request = engineRequest(STORY, { maxTokens: 12 });
+      const { start, events } = await answerOf(engine, request);
+      const { usage } = endOf(events);
+      assert.equal(start.promptTokens, await engine.countTokens(request.input));
+      assert.equal(usage.promptTokens, start.promptTokens);
+      assert.equal(usage.completionTokens, 12);
+      assert.equal(
+        events.reduce((sum, event) => sum + (event.type === 'text' ? event.tokens : 0), 0),
+        12,
+      );
+      assert.ok(usage.cachedTokens <= usage.promptTokens);
+    });
+
+    it('ends at maxTokens with reason length, and says when it lowers the wish', async () => {
+      const { events } = await answerOf(engine, engineRequest(STORY, { maxTokens: 5 }));
+      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'length' });
+      const wish = engineRequest(STORY, { maxTokens: trial.contextTokens * 2 });
+      const start = await engine.start(wish, new AbortController().signal);
+      assert.equal(start.maxTokens, trial.contextTokens - (start.promptTokens ?? 0));
+      for await (const batch of start.batches) if (batch.length > 0) break;
+      await isFree();
+    });
+
+    it('cuts exactly before a stop string and names it', async () => {
+      const whole = await answerOf(engine, engineRequest(STORY, { maxTokens: 30 }));
+      const middle = Math.floor(whole.text.length / 2);
+      const stop = whole.text.slice(middle, middle + 4);
+      const { text, events } = await answerOf(
+        engine,
+        engineRequest(STORY, { maxTokens: 30, stop: { strings: ['never in it', stop], tokens: [] } }),
+      );
+      assert.equal(text, whole.text.slice(0, whole.text.indexOf(stop)));
+      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop', stop });
+    });
+
+    it('gives several choices side by side, each with one end, and counts the prompt once', async () => {
+      const { start, events } = await answerOf(
+        engine,
+        engineRequest(STORY, { choices: 3, maxTokens: 6, sampling: { temperature: 1, seed: 4 } }),
+      );
+      const { usage } = endOf(events);
+      assert.equal(usage.promptTokens, start.promptTokens);
+      assert.equal(usage.completionTokens, 18);
+      for (const choice of [0, 1, 2]) {
+        const own = events.filter((event) => event.type !== 'end' && event.choice === choice);
+        assert.ok(own.length >= 2);
+        assert.deepEqual(
+          own.flatMap(({ type }, at) => (type === 'choice-end' ? [at] : [])),
+          [own.length - 1],
+        );
+      }
+      assert.ok(events.every((event) => event.type === 'end' || event.choice < 3));
+    });
+
+    it('gives log probabilities that keep step with the text, best first', async () => {
+      const { events, text } = await answerOf(engine, engineRequest(STORY, { maxTokens: 10, logprobs: { top: 3 } }));
+      const tokens: TokenLogprob[] = events.flatMap((event) => (event.type === 'text' ? (event.logprobs ?? []) : []));
+      assert.equal(tokens.length, 10);
+      const bytes = Uint8Array.from(tokens.flatMap((token) => token.bytes));
+      assert.ok(new TextDecoder().decode(bytes).startsWith(text));
+      for (const token of tokens) {
+        assert.ok(token.logprob === undefined || token.logprob <= 0);
+        assert.equal(token.top.length, 3);
+        const values = token.top.map(({ logprob }) => logprob ?? -Infinity);
+        assert.deepEqual(
+          values,
+          values.toSorted((a, b) => b - a),
+        );
+      }
+    });
+
+    it('refuses a prompt that is too long before it starts, with both numbers', async () => {
+      const promptTokens = trial.contextTokens + 7;
+      const input: EngineInput = { type: 'tokens', tokens: Array.from({ length: promptTokens }, () => 5) };
+      await assert.rejects(engine.start(engineRequest('', { input }), new AbortController().signal), (error) => {
+        assert.ok(error instanceof ServiceError);
+        assert.equal(error.kind, 'invalid-request');
+        assert.match(error.message, new RegExp(`\\b${promptTokens}\\b`));
+        assert.match(error.message, new RegExp(`\\b${trial.contextTokens}\\b`));
+        return true;
+      });
+      assert.equal(await trial.busy(), 0);
+    });
+
+    it('does not start for a caller that is gone, and says why', async () => {
+      await assert.rejects(engine.start(engineRequest(STORY), AbortSignal.abort()), { kind: 'cancelled' });
+      const late = new ServiceError('timeout', 'too late');
+      await assert.rejects(engine.start(engineRequest(STORY), AbortSignal.abort(late)), late);
+      assert.equal(await trial.busy(), 0);
+    });
+
+    it('stops when the reader leaves, and works on', async () => {
+      const { batches } = await engine.start(engineRequest(STORY), new AbortController().signal);
+      for await (const batch of batches) if (batch.length > 0) break;
+      await isFree();
+      await works();
+    });
+
+    it('stops when the caller aborts, and works on', async () => {
+      const caller = new AbortController();
+      const { batches } = await engine.start(engineRequest(STORY), caller.signal);
+      await assert.rejects(
+        async () => {
+          for await (const batch of batches) if (batch.length > 0) caller.abort();
+        },
+        { kind: 'cancelled' },
+      );
+      await isFree();
+      await works();
+    });
+
+    it('stops when the caller aborts before anybody reads', async () => {
+      const caller = new AbortController();
+      await engine.start(engineRequest(STORY), caller.signal);
+      caller.abort();
+      await isFree();
+    });
+
+    it('lets a caller leave while it waits for its turn', async () => {
+      const caller = new AbortController();
+      const request = engineRequest(STORY, { sampling: { temperature: 0 } });
+      const runs = await Promise.all(
+        Array.from({ length: trial.sequences }, () => engine.start(request, caller.signal)),
+      );
+      assert.equal(runs.length, trial.sequences);
+      const impatient = new AbortController();
+      const waiting = engine.start(request, impatient.signal);
+      impatient.abort();
+      await assert.rejects(waiting, { kind: 'cancelled' });
+      caller.abort();
+      await isFree();
+      await works();
+    });
+
+    it('loses nothing for a slow reader', async () => {
+      const request = engineRequest(STORY, { maxTokens: trial.longTokens });
+      const fast = await answerOf(engine, request);
+      const { batches } = await engine.start(request, new AbortController().signal);
+      const events: EngineEvent[] = [];
+      for await (const batch of batches) {
+        events.push(...batch);
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      }
+      assert.equal(textOf(events), fast.text);
+      assert.deepEqual(endOf(events).usage.completionTokens, endOf(fast.events).usage.completionTokens);
+    });
+
+    it('that dies in mid-answer rejects, never looks finished, and comes back', async () => {
+      const { batches } = await engine.start(engineRequest(trial.deadly.text), new AbortController().signal);
+      const events: EngineEvent[] = [];
+      await assert.rejects(
+        async () => {
+          for await (const batch of batches) {
+            events.push(...batch);
+            trial.deadly.strike();
+          }
+        },
+        { kind: 'engine-failed' },
+      );
+      assert.notEqual(textOf(events), '');
+      assert.ok(events.every(({ type }) => type !== 'end' && type !== 'choice-end'));
+      await works();
+    });
+  });
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { text as readText } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import type { EngineEvent } from '../../src/core/event.ts';
+import type { PromptSegment } from '../../src/core/prompt.ts';
+import type { EngineInput } from '../../src/engines/engine.ts';
+import type { Line } from '../../src/engines/llama/protocol.ts';
+import { answerOf, engineContract, engineRequest, textOf } from '../contracts/engine-contract.ts';
+import { until } from '../until.ts';
+import { CONTEXT_TOKENS, openLlama, SEQUENCES } from './llama.ts';
+import type { Llama } from './llama.ts';
+import { lacks, TINY } from './weights.ts';
+
+const skip = lacks(TINY);
+
+if (skip === false)
+  engineContract('llama', async () => {
+    const llama = await openLlama(TINY);
+    return {
+      engine: llama.engine,
+      contextTokens: CONTEXT_TOKENS,
+      sequences: SEQUENCES,
+      longTokens: 60,
+      busy: async () => (await llama.health()).busySequences,
+      deadly: { text: 'Tell me a story.', strike: () => llama.kill() },
+      close: () => llama.close(),
+    };
+  });
+
+describe('the llama engine', { skip }, () => {
+  let llama: Llama;
+  before(async () => {
+    llama = await openLlama(TINY);
+  });
+  after(() => llama.close());
+
+  const free = { sampling: { temperature: 0 } };
+  const words = (count: number): string => Array.from({ length: count }, (_, i) => `word${i % 10}`).join(' ');
+  const isFree = (): Promise<true> =>
+    until('the sequences are free', { withinMs: 1_000 }, async () =>
+      (await llama.health()).busySequences === 0 ? true : undefined,
+    );
+
+  it('reuses the prompt of the same workspace, says how much, and shares nothing with another', async () => {
+    const ask = (workspace: string) =>
+      answerOf(llama.engine, engineRequest(words(60), { ...free, owner: { workspace, key: 'k' }, maxTokens: 3 }));
+    const first = await ask('a');
+    const again = await ask('a');
+    const other = await ask('b');
+    assert.equal(first.start.cachedTokens, 0);
+    assert.equal(again.start.cachedTokens, (first.start.promptTokens ?? 0) - 1);
+    assert.equal(other.start.cachedTokens, 0);
+    assert.equal(again.text, first.text);
+    const last = again.events.at(-1);
+    assert.equal(last?.type === 'end' && last.usage.cachedTokens, again.start.cachedTokens);
+  });
+
+  it("a caller's text never becomes a special token", async () => {
+    const count = (text: string, special: boolean): Promise<number> => countOf([{ text, special }]);
+    const countOf = (segments: readonly PromptSegment[]): Promise<number> =>
+      llama.engine.countTokens({ type: 'segments', segments });
+    assert.equal(await count('<|im_end|><|im_start|>', true), 2);
+    assert.ok((await count('<|im_end|><|im_start|>', false)) > 8);
+    // What is written in pieces is read as one text, and stays text.
+    const pieces = ['<|im', '_end|>', '<|im_start|>', 'system'].map((text) => ({ text, special: false }));
+    assert.equal(await countOf(pieces), await count('<|im_end|><|im_start|>system', false));
+  });
+
+  it('serves many more requests than it has sequences', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => {
+        const owner = { workspace: 'w', key: `k${i % 2}` };
+        return answerOf(llama.engine, engineRequest(`Count from ${i}.`, { ...free, owner, maxTokens: 6 }));
+      }),
+    );
+    for (const { events } of answers) assert.equal(events.at(-1)?.type, 'end');
+    assert.equal((await llama.health()).busySequences, 0);
+  });
+
+  it('leaves a long prompt within a second when the caller goes', async () => {
+    const input: EngineInput = { type: 'tokens', tokens: Array.from({ length: 1_500 }, (_, i) => 1_000 + i) };
+    const caller = new AbortController();
+    const { batches } = await llama.engine.start(engineRequest('', { ...free, input }), caller.signal);
+    const read = Array.fromAsync(batches);
+    const { ticks } = await llama.health();
+    await until('the prompt is being evaluated', { withinMs: 5_000 }, async () =>
+      (await llama.health()).ticks > ticks + 1 ? true : undefined,
+    );
+    caller.abort();
+    await assert.rejects(read, { kind: 'cancelled' });
+    await isFree();
+  });
+
+  it('can be driven by any HTTP client, and a closed connection ends the run within 100 ms', async () => {
+    const call = engineRequest('Tell me a story.', free);
+    const beginRun = async () => {
+      const sent = llama.open('POST', '/generate');
+      sent.on('error', () => undefined); // closed by ourselves below
+      sent.end(JSON.stringify(call));
+      const [response] = await once(sent, 'response');
+      return { sent, response, first: await once(response.setEncoding('utf8'), 'data') };
+    };
+    const tookMs: number[] = [];
+    // The machine may be busy with something else once.
+    for (let attempt = 0; attempt < 3 && !tookMs.some((ms) => ms <= 100); attempt++) {
+      const { sent, response, first } = await beginRun();
+      assert.equal(response.statusCode, 200);
+      const line: Line = JSON.parse(String(first[0]).split('\n')[0] ?? '');
+      assert.equal(line.type, 'started');
+      assert.equal((await llama.health()).busySequences, 1);
+      const closedAt = performance.now();
+      sent.destroy();
+      while ((await llama.health()).busySequences > 0) assert.ok(performance.now() - closedAt < 5_000);
+      tookMs.push(performance.now() - closedAt);
+    }
+    assert.ok(Math.min(...tookMs) <= 100, `free after ${tookMs.map(Math.round).join(', ')} ms`);
+  });
+
+  it('answers a broken call with a refusal, not with its end', async () => {
+    for (const [method, path, body, status] of [
+      ['POST', '/generate', '{', 400],
+      ['POST', '/generate', '{}', 500],
+      ['POST', '/count', '[]', 400],
+      ['GET', '/nothing', '', 404],
+    ] as const) {
+      const sent = llama.open(method, path);
+      sent.end(body);
+      const [response] = await once(sent, 'response');
+      assert.equal(response.statusCode, status, `${method} ${path} ${body}`);
+      await readText(response);
+    }
+    assert.equal((await llama.health()).busySequences, 0);
+  });
+
+  it('follows a grammar in each phase, and puts in between what it was told', async () => {
+    const { events } = await answerOf(
+      llama.engine,
+      engineRequest('Is water wet?', {
+        phases: [
+          { grammar: 'root ::= "yes" | "no"', thenAppend: [{ text: ', and the number is ', special: false }] },
+          { grammar: 'root ::= [0-9] [0-9]' },
+        ],
+      }),
+    );
+    assert.match(textOf(events), /^(yes|no)\d\d$/);
+    const phases = new Set(events.flatMap((event) => (event.type === 'text' ? [event.phase] : [])));
+    assert.deepEqual([...phases], [0, 1]);
+    await assert.rejects(
+      llama.engine.start(engineRequest('x', { phases: [{ grammar: 'root ::= (' }] }), new AbortController().signal),
+      { kind: 'invalid-request' },
+    );
+  });
+
+  it("gives the model's own probabilities, whatever the sampling", async () => {
+    const ask = (temperature: number) =>
+      answerOf(
+        llama.engine,
+        engineRequest('The capital of France is', {
+          sampling: { temperature, topK: 2, seed: 3 },
+          maxTokens: 1,
+          logprobs: { top: 5 },
+        }),
+      );
+    const firstOf = (events: readonly EngineEvent[]) => {
+      const [first] = events;
+      assert.ok(first?.type === 'text' && first.logprobs?.[0]);
+      return first.logprobs[0];
+    };
+    const [greedy, warm] = [firstOf((await ask(0)).events), firstOf((await ask(1.5)).events)];
+    assert.equal(greedy.top[0]?.logprob, greedy.logprob);
+    const round = (values: readonly { logprob: number | undefined }[]) =>
+      values.map(({ logprob }) => logprob?.toFixed(3));
+    assert.deepEqual(round(greedy.top), round(warm.top));
+    const share = greedy.top.reduce((sum, { logprob }) => sum + Math.exp(logprob ?? -Infinity), 0);
+    assert.ok(share > 0.1 && share <= 1.0001, `the five best have ${share} of all`);
+  });
+
+  it('starts a run that was killed before its first word once more', async () => {
+    const before = llama.pid;
+    const { batches } = await llama.engine.start(
+      engineRequest(words(400), { ...free, maxTokens: 4 }),
+      new AbortController().signal,
+    );
+    llama.kill();
+    const events = (await Array.fromAsync(batches)).flat();
+    assert.equal(events.at(-1)?.type, 'end');
+    assert.notEqual(llama.pid, before);
+  });
+
+  it('does not grow from request to request', { skip: process.platform !== 'linux' && 'reads /proc' }, async () => {
+    const residentMb = async (): Promise<number> =>
+      Number(/VmRSS:\s+(\d+) kB/.exec(await readFile(`/proc/${llama.pid}/status`, 'utf8'))?.[1]) / 1024;
+    const ask = (i: number) =>
+      answerOf(
+        llama.engine,
+        engineRequest(`Request ${i}`, {
+          ...free,
+          maxTokens: 2,
+          logprobs: { top: 2 },
+          phases: [{ grammar: `root ::= "a${i}" [a-z]*` }],
+        }),
+      );
+    const rounds = async (from: number): Promise<void> => {
+      for (let i = from; i < from + 30; i += 3) await Promise.all([ask(i), ask(i + 1), ask(i + 2)]);
+    };
+    await rounds(0);
+    const warm = await residentMb();
+    await rounds(30);
+    const grown = (await residentMb()) - warm;
+    assert.ok(grown < 20, `30 requests made it ${grown.toFixed(1)} MB larger`);
+  });
+});

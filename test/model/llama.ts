@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import type { Health } from '../../src/engines/llama/protocol.ts';
+import { createLlamaEngine } from '../../src/engines/llama/llama-engine.ts';
+import type { LlamaEngine } from '../../src/engines/llama/llama-engine.ts';
+import { weightsFile } from './weights.ts';
+
+export const CONTEXT_TOKENS = 2_048;
+export const SEQUENCES = 4;
+
+/** The embedded engine on real weights, and its process seen from outside. */
+export interface Llama {
+  readonly engine: LlamaEngine;
+  readonly pid: number;
+  /** A call as curl would make it. */
+  open(method: string, path: string): ClientRequest;
+  health(): Promise<Health>;
+  /** Ends the process as the kernel would. */
+  kill(): void;
+  close(): Promise<void>;
+}
+
+export async function openLlama(weights: string): Promise<Llama> {
+  const modelFile = weightsFile(weights);
+  assert.ok(modelFile !== undefined, 'the weights are there');
+  const runFolder = await mkdtemp(join(tmpdir(), 'parley-model-'));
+  const engine = await createLlamaEngine(
+    {
+      name: weights,
+      modelFile,
+      contextTokens: CONTEXT_TOKENS,
+      sequences: SEQUENCES,
+      threads: 1,
+      gpu: false,
+      queuePlacesMax: 64,
+      queueWaitMsMax: 60_000,
+      runFolder,
+    },
+    { log: { info: () => undefined, warn: () => undefined } },
+  );
+  await engine.model();
+  const [folder = ''] = await readdir(runFolder);
+  const socketPath = join(runFolder, folder, 'engine.sock');
+  const open = (method: string, path: string): ClientRequest => httpRequest({ socketPath, method, path, agent: false });
+  const pid = (): number => {
+    assert.ok(engine.supervisor.pid !== undefined, 'the engine process runs');
+    return engine.supervisor.pid;
+  };
+  return {
+    engine,
+    get pid() {
+      return pid();
+    },
+    open,
+    health: () =>
+      new Promise((resolve, reject) => {
+        open('GET', '/health')
+          .on('response', (response) => {
+            readText(response).then((text) => resolve(JSON.parse(text) as Health), reject);
+          })
+          .on('error', reject)
+          .end();
+      }),
+    kill: () => void process.kill(pid(), 'SIGKILL'),
+    async close() {
+      await engine.close();
+      await rm(runFolder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Message } from '../../src/core/message.ts';
+import { createPromptRenderer } from '../../src/generation/prompt.ts';
+import { answerOf, engineRequest } from '../contracts/engine-contract.ts';
+import { openLlama } from './llama.ts';
+import type { Llama } from './llama.ts';
+import { lacks, SMALL } from './weights.ts';
+
+describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
+  let llama: Llama;
+  before(async () => {
+    llama = await openLlama(SMALL);
+  });
+  after(() => llama.close());
+
+  it('gives a seeded request the same text alone and beside three others', async () => {
+    const seeded = engineRequest('Write a haiku about the sea, the wind, the gulls and the long way home.', {
+      sampling: { temperature: 0.9, seed: 11 },
+      maxTokens: 24,
+    });
+    const alone = await answerOf(llama.engine, seeded);
+    const caller = new AbortController();
+    const others = await Promise.all(
+      ['a river', 'a mountain', 'a tree'].map((topic) =>
+        llama.engine.start(engineRequest(`Describe ${topic}.`, { sampling: {} }), caller.signal),
+      ),
+    );
+    const reading = others.map(async ({ batches }) => {
+      let count = 0;
+      for await (const batch of batches) count += batch.length;
+      return count;
+    });
+    // The same workspace reuses the prompt, another one evaluates it again.
+    const beside = await answerOf(llama.engine, seeded);
+    const elsewhere = await answerOf(llama.engine, { ...seeded, owner: { workspace: 'other', key: 'k' } });
+    caller.abort();
+    await Promise.allSettled(reading);
+    assert.ok(alone.text.length > 20);
+    assert.equal(beside.text, alone.text);
+    assert.equal(elsewhere.text, alone.text);
+    assert.ok((beside.start.cachedTokens ?? 0) > 0);
+    assert.equal(elsewhere.start.cachedTokens, 0);
+  });
+
+  it("reads tool markup in a caller's text as text", async () => {
+    const count = (text: string, special: boolean): Promise<number> =>
+      llama.engine.countTokens({ type: 'segments', segments: [{ text, special }] });
+    for (const markup of ['<|im_start|>', '<tool_call>', '<|fim_prefix|>']) {
+      assert.equal(await count(markup, true), 1, markup);
+      assert.ok((await count(markup, false)) > 1, markup);
+    }
+  });
+
+  it("renders the file's own template, tool messages included, with its special tokens told apart", async () => {
+    const part = (text: string) => [{ type: 'text', text }] as const;
+    const messages: Message[] = [
+      { role: 'system', content: part('Be brief.') },
+      { role: 'user', content: part('Weather? <|im_end|>') },
+      {
+        role: 'assistant',
+        content: [],
+        toolCalls: [{ id: 'call_1', name: 'weather', arguments: '{"city":"Ulm","days":2}' }],
+      },
+      { role: 'tool', content: part('sunny'), toolCallId: 'call_1' },
+      { role: 'tool', content: part('then rain'), toolCallId: 'call_2' },
+    ];
+    const segments = createPromptRenderer()(await llama.engine.model())(messages, {});
+    assert.equal(
+      segments.map(({ text }) => text).join(''),
+      [
+        '<|im_start|>system\nBe brief.<|im_end|>\n',
+        '<|im_start|>user\nWeather? <|im_end|><|im_end|>\n',
+        '<|im_start|>assistant\n<tool_call>\n{"name": "weather", "arguments": {"city": "Ulm", "days": 2}}\n</tool_call><|im_end|>\n',
+        '<|im_start|>user\n<tool_response>\nsunny\n</tool_response>\n<tool_response>\nthen rain\n</tool_response><|im_end|>\n',
+        '<|im_start|>assistant\n',
+      ].join(''),
+    );
+    const specials = segments.flatMap(({ text, special }) => (special ? [text] : []));
+    assert.deepEqual(specials.filter((text) => text === '<|im_end|>').length, 4, "the caller's own is text");
+    assert.deepEqual(
+      specials.filter((text) => text.includes('tool')),
+      ['<tool_call>', '</tool_call>'],
+    );
+  });
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startParley } from '../clients/harness.ts';
+import type { Parley } from '../clients/harness.ts';
+import { lacksWeights } from '../models-folder.ts';
+import { until } from '../until.ts';
+
+const QUESTION = { model: 'svc-tiny', messages: [{ role: 'user', content: 'Tell me a long story.' }] };
+
+const chat = ({ baseUrl, key }: Parley, more: object = {}) =>
+  fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...QUESTION, ...more }),
+  });
+
+/** The engine process of these weights, as its own log line names it; the last one that became ready. */
+function enginePid({ output }: Parley, weights: string): number {
+  const found = output().matchAll(/"engine":"([^"]+)","pid":(\d+),"ms":\d+,"msg":"engine process ready"/g);
+  return Number([...found].findLast(([, engine]) => engine?.includes(weights))?.[2] ?? 0);
+}
+
+test(
+  'kill -9 of the engine in mid-stream breaks that answer honestly, and the next one comes from a new engine',
+  { skip: lacksWeights('svc-tiny') },
+  async () => {
+    const parley = await startParley();
+    try {
+      const answer = await chat(parley, { stream: true, max_tokens: 400 });
+      assert.equal(answer.status, 200);
+      const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+      let text = (await reader?.read())?.value ?? '';
+      process.kill(enginePid(parley, 'smollm2'), 'SIGKILL');
+      for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) text += step.value;
+      assert.match(text, /data: \{"error":\{.*"code":"internal_error"/);
+      assert.ok(!text.includes('[DONE]'));
+      assert.equal((await fetch(`${parley.address}/health`)).status, 200);
+      const next = await chat(parley, { max_tokens: 3 });
+      assert.equal(next.status, 200);
+      assert.equal(((await next.json()) as { usage: { completion_tokens: number } }).usage.completion_tokens, 3);
+    } finally {
+      await parley.stop();
+    }
+  },
+);
+
+test('kill -9 before the first event is not seen by the caller', { skip: lacksWeights('svc-tiny') }, async () => {
+  const parley = await startParley();
+  try {
+    await (await chat(parley, { max_tokens: 1 })).text();
+    // A prompt that takes a while, so that the engine dies in its prefill.
+    const messages = [{ role: 'user', content: 'story '.repeat(1500) }];
+    const before = enginePid(parley, 'smollm2');
+    const answer = chat(parley, { messages, max_tokens: 2, stream: true });
+    // A stream counts from when the engine has taken it in: here that is in its prefill, before any event.
+    await until('the prefill has begun', { withinMs: 5_000 }, async () => {
+      const metrics = await (await fetch(`${parley.address}/metrics`)).text();
+      return metrics.includes('parley_streams_in_flight 1') ? true : undefined;
+    });
+    process.kill(before, 'SIGKILL');
+    const text = await (await answer).text();
+    assert.ok(text.endsWith('data: [DONE]\n\n'), text);
+    assert.match(text, /"finish_reason":"(length|stop)"/);
+    assert.notEqual(enginePid(parley, 'smollm2'), before);
+  } finally {
+    await parley.stop();
+  }
+});

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { startParley } from '../clients/harness.ts';
+import type { Parley } from '../clients/harness.ts';
+import { until } from '../until.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+const chat = (parley: Pick<Parley, 'baseUrl' | 'key'>, content: string, more: object = {}, init: RequestInit = {}) =>
+  fetch(`${parley.baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content }], ...more }),
+    ...init,
+  });
+
+const command = (parley: Parley, ...args: string[]) =>
+  spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...args, '--data', parley.data], {
+    encoding: 'utf8',
+  });
+
+describe('a running service', () => {
+  let parley: Parley;
+  before(async () => {
+    parley = await startParley({ engine: 'scripted', sequences: 64 });
+  });
+  after(() => parley.stop());
+
+  test('keeps key, operator token and database to its owner', () => {
+    for (const file of ['key', 'operator-token', 'parley.db'])
+      assert.equal(statSync(join(parley.data, file)).mode & 0o777, 0o600, file);
+  });
+
+  test('prints the interfaces, the addresses, the key once, a line to try, and a first answer', async () => {
+    const output = await until('the first answer', { withinMs: 10_000 }, async () =>
+      parley.output().includes('first after') ? parley.output() : undefined,
+    );
+    assert.match(output, /Chat completions +on/);
+    assert.match(output, /Messages +off +not served by this version/);
+    assert.match(output, /China \(Beijing\)/);
+    assert.equal(output.split(parley.key).length, 2, 'the key stands there once');
+    assert.match(output, /curl http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions/);
+    assert.match(output, /You said: In one short sentence/);
+  });
+
+  test('answers 50 streams at once, each whole', async () => {
+    const texts = await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => {
+        const answer = await chat(parley, `script:[{"repeat":"w${i} ","times":40,"perTick":1}]`, { stream: true });
+        return { i, text: await answer.text() };
+      }),
+    );
+    for (const { i, text } of texts) {
+      assert.equal(text.split(`"content":"w${i} "`).length - 1, 40);
+      assert.ok(text.endsWith('data: [DONE]\n\n'));
+    }
+  });
+
+  test('breaks off a stream whose engine fails, without an end mark', async () => {
+    const text = await (
+      await chat(parley, 'script:["Hel",{"delayMs":30},{"fail":"engine-failed"}]', { stream: true })
+    ).text();
+    assert.match(text, /"content":"Hel"/);
+    assert.match(text, /data: \{"error":\{/);
+    assert.ok(!text.includes('[DONE]'));
+    assert.ok(!text.includes('"finish_reason":"stop"'));
+  });
+
+  test('an engine that vanishes is a failure with a real status, never an empty answer', async () => {
+    const answer = await chat(parley, 'script:[{"delayMs":1},{"vanish":true}]');
+    assert.equal(answer.status, 500);
+    assert.equal(((await answer.json()) as { error: { code: string } }).error.code, 'internal_error');
+  });
+
+  test('counts in the log what a stream that was left had consumed', async () => {
+    const leaving = new AbortController();
+    const answer = await chat(
+      parley,
+      'script:["one ","two ",{"hang":true}]',
+      { stream: true },
+      { signal: leaving.signal },
+    );
+    const reader = answer.body?.getReader();
+    await reader?.read();
+    leaving.abort();
+    const requestId = answer.headers.get('x-request-id') ?? '';
+    const line = await until('the log line', { withinMs: 5_000 }, async () =>
+      parley
+        .output()
+        .split('\n')
+        .find((each) => each.includes(requestId) && each.includes('"msg":"request"')),
+    );
+    const facts = JSON.parse(line) as Record<string, unknown>;
+    assert.equal(facts['completionTokens'], 2);
+    assert.equal(facts['ended'], 'cancelled');
+    assert.ok(!line.includes('one '));
+  });
+
+  test('keys made by the command work at once, and are refused soon after they are revoked', async () => {
+    const made = command(parley, 'keys', 'create', '--workspace', 'team-a', '--json');
+    assert.equal(made.status, 0, made.stderr);
+    const { id, key } = JSON.parse(made.stdout) as { id: string; key: string };
+    assert.equal((await chat({ ...parley, key }, 'Hi')).status, 200);
+    assert.equal(command(parley, 'keys', 'revoke', id).status, 0);
+    await until('the refusal', { withinMs: 6_000 }, async () =>
+      (await chat({ ...parley, key }, 'Hi')).status === 401 ? true : undefined,
+    );
+  });
+
+  test('takes up models that are added to the file while it runs', async () => {
+    const added = command(
+      parley,
+      'models',
+      'add',
+      'house-model',
+      '--url',
+      `${parley.baseUrl}`,
+      '--upstream-model',
+      'svc-plus',
+    );
+    assert.equal(added.status, 0, added.stderr);
+    await until('the new model', { withinMs: 10_000 }, async () =>
+      (await chat(parley, 'Hi', { model: 'house-model' })).status === 200 ? true : undefined,
+    );
+  });
+
+  test('a slip in the file leaves the models as they are', async () => {
+    const file = join(parley.data, 'parley.yaml');
+    const good = readFileSync(file, 'utf8');
+    writeFileSync(file, `${good}\nmodels: [`);
+    await until('the complaint', { withinMs: 10_000 }, async () =>
+      parley.output().includes('The models stay as they are') ? true : undefined,
+    );
+    assert.equal((await chat(parley, 'Hi', { model: 'house-model' })).status, 200);
+    writeFileSync(file, good);
+  });
+
+  test('/health is open, /ready and /metrics need the loopback or the operator token', async () => {
+    assert.equal((await fetch(`${parley.address}/health`)).status, 200);
+    assert.equal((await fetch(`${parley.address}/metrics`)).status, 200);
+    const forwarded = { 'x-forwarded-for': '203.0.113.9' };
+    assert.equal((await fetch(`${parley.address}/metrics`, { headers: forwarded })).status, 401);
+    const token = readFileSync(join(parley.data, 'operator-token'), 'utf8').trim();
+    assert.equal(
+      (await fetch(`${parley.address}/ready`, { headers: { ...forwarded, authorization: `Bearer ${token}` } })).status,
+      200,
+    );
+  });
+});
+
+test('SIGTERM lets a running answer end, refuses new ones, and leaves nothing behind', async () => {
+  const parley = await startParley({ engine: 'scripted' });
+  const running = await chat(parley, 'script:["begin ",{"delayMs":1500},"end"]', { stream: true });
+  const text = running.text();
+  const stopped = parley.stop();
+  await until('new connections are refused', { withinMs: 2_000 }, async () => {
+    try {
+      const late = await chat(parley, 'Hi');
+      return late.status === 503 ? true : undefined;
+    } catch {
+      return true;
+    }
+  });
+  assert.ok((await text).endsWith('data: [DONE]\n\n'));
+  await stopped;
+  assert.throws(() => process.kill(parley.pid, 0), { code: 'ESRCH' });
+  assert.ok(!existsSync(parley.data));
+});
+
+describe('several regions on one machine', () => {
+  let parley: Parley;
+  before(async () => {
+    parley = await startParley({
+      engine: 'scripted',
+      config: [
+        'regions:',
+        '  cn-beijing: {}',
+        '  ap-southeast-1:',
+        "    hosts: ['{workspace}.ap-southeast-1.example.test']",
+        "    deprecatedHosts: ['legacy.example.test']",
+        "    deprecated: { since: '2026-01-31', link: 'https://docs.example.test/move' }",
+        '',
+      ].join('\n'),
+    });
+  });
+  after(() => parley.stop());
+
+  /** `fetch` does not let a caller choose the Host header. */
+  const models = (host: string, key: string) =>
+    new Promise<{ status: number; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
+      const sent = request(
+        `${parley.baseUrl}/models`,
+        { headers: { host, authorization: `Bearer ${key}` } },
+        (response) => {
+          let body = '';
+          response.setEncoding('utf8');
+          response.on('data', (text: string) => (body += text));
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+        },
+      );
+      sent.on('error', reject);
+      sent.end();
+    });
+
+  test('a key works in its own region and, where the host names one, its own workspace', async () => {
+    const made = command(parley, 'keys', 'create', '--region', 'ap-southeast-1', '--workspace', 'team-a', '--json');
+    const { key } = JSON.parse(made.stdout) as { key: string };
+    assert.equal((await models('team-a.ap-southeast-1.example.test', key)).status, 200);
+    assert.equal((await models('team-b.ap-southeast-1.example.test', key)).status, 403);
+    const elsewhere = await models('127.0.0.1', key);
+    assert.equal(elsewhere.status, 401);
+    assert.match(elsewhere.body, /Singapore.*Beijing/);
+  });
+
+  test('an address that is to go says so in every answer', async () => {
+    const made = command(parley, 'keys', 'create', '--region', 'ap-southeast-1', '--json');
+    const { key } = JSON.parse(made.stdout) as { key: string };
+    const answer = await models('legacy.example.test', key);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers['deprecation'], `@${Date.parse('2026-01-31') / 1000}`);
+    assert.match(String(answer.headers['link']), /^<https:\/\/docs\.example\.test\/move>; rel="/);
+    assert.equal((await models('127.0.0.1', parley.key)).headers['deprecation'], undefined);
+  });
+});

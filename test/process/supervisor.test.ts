@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { createSupervisor } from '../../src/engines/supervisor.ts';
+import type { ChildSpec, Supervisor, SupervisorTimes } from '../../src/engines/supervisor.ts';
+import { until } from '../until.ts';
+
+const WITHIN = { withinMs: 15_000 };
+
+const TIMES: SupervisorTimes = {
+  startMsMax: 10_000,
+  waitMsMax: 10_000,
+  heartbeatMs: 50,
+  heartbeatsLostMax: 2,
+  backoffMsMin: 10,
+  backoffMsMax: 40,
+  stopMsMax: 300,
+};
+
+/** Lives as long as its standard input is open. */
+const LIVE = "console.log('noise'); console.log('ready ' + process.pid); process.stdin.resume();";
+const FAIL = "console.error('no such model'); process.exit(3);";
+const SILENT = 'process.stdin.resume();';
+const DEAF = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready ' + process.pid);";
+
+describe('a supervisor', () => {
+  const supervisors: Supervisor<number>[] = [];
+  after(() => Promise.all(supervisors.map((supervisor) => supervisor.stop())));
+
+  const supervise = (
+    script: string,
+    { times, ...more }: Partial<ChildSpec<number>> & { times?: Partial<SupervisorTimes> } = {},
+  ) => {
+    const warnings: Readonly<Record<string, unknown>>[] = [];
+    const supervisor = createSupervisor<number>(
+      {
+        name: 'fake',
+        command: process.execPath,
+        args: ['-e', script],
+        handshake: (line) => (line.startsWith('ready ') ? Number(line.slice('ready '.length)) : undefined),
+        ...more,
+      },
+      { info: () => undefined, warn: (message, facts) => void warnings.push({ message, ...facts }) },
+      { ...TIMES, ...times },
+    );
+    supervisors.push(supervisor);
+    return { supervisor, warnings };
+  };
+
+  test('starts one child for all who ask, and is ready at its handshake', async () => {
+    const { supervisor } = supervise(LIVE);
+    assert.equal(supervisor.state, 'stopped');
+    const asked = [supervisor.ready(), supervisor.ready()];
+    assert.equal(supervisor.state, 'starting');
+    const [a, b] = await Promise.all(asked);
+    assert.equal(a, b);
+    assert.equal(a, supervisor.pid);
+    assert.equal(supervisor.state, 'ready');
+  });
+
+  test('starts a killed child again, and frees what belonged to it', async () => {
+    const gone: number[] = [];
+    const { supervisor, warnings } = supervise(LIVE, { onGone: (pid) => gone.push(pid) });
+    const first = await supervisor.ready();
+    process.kill(first, 'SIGKILL');
+    await supervisor.gone(first);
+    const second = await supervisor.ready();
+    assert.notEqual(second, first);
+    assert.deepEqual(gone, [first]);
+    assert.equal(warnings[0]?.signal, 'SIGKILL');
+    await supervisor.gone(first); // known already
+  });
+
+  test('refuses after three failed starts, says why in the log, goes on trying, and recovers', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-supervisor-'));
+    const file = join(folder, 'repaired');
+    const script = `if (require('node:fs').existsSync(${JSON.stringify(file)})) { ${LIVE} } else { ${FAIL} }`;
+    const { supervisor, warnings } = supervise(script);
+    await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+    assert.equal(supervisor.state, 'failing');
+    assert.equal(warnings.length, 3);
+    assert.deepEqual([warnings[0]?.code, warnings[0]?.wasReady], [3, false]);
+    assert.match(String(warnings[2]?.stderr), /no such model/);
+    await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+    await writeFile(file, '');
+    await until('the child is repaired', WITHIN, async () => (supervisor.state === 'ready' ? true : undefined));
+    await supervisor.ready();
+    await rm(folder, { recursive: true });
+  });
+
+  test('is not taken in by a child that is ready and dead at once', async () => {
+    const { supervisor, warnings } = supervise("console.log('ready ' + process.pid); process.exit(1);");
+    await supervisor.ready().catch(() => undefined);
+    await until('it was started four times', WITHIN, async () => (warnings.length >= 4 ? true : undefined));
+    assert.ok(supervisor.state !== 'ready' || supervisor.pid !== undefined);
+  });
+
+  test('kills a child whose heart has stopped, after so many beats, and starts another', async () => {
+    let isBeating = false;
+    let beats = 0;
+    const { supervisor, warnings } = supervise(LIVE, {
+      heartbeat: async () => {
+        beats++;
+        if (!isBeating) throw new Error('silence');
+      },
+    });
+    const first = await supervisor.ready();
+    await until('it was given up', WITHIN, async () =>
+      warnings.some(({ signal }) => signal === 'SIGKILL') ? true : undefined,
+    );
+    assert.equal(beats, TIMES.heartbeatsLostMax);
+    isBeating = true;
+    assert.notEqual(await supervisor.ready(), first);
+  });
+
+  test('kills a child that does not become ready in time', async () => {
+    const { supervisor, warnings } = supervise(SILENT, { times: { startMsMax: 100 } });
+    await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+    assert.equal(warnings[0]?.signal, 'SIGKILL');
+  });
+
+  test('lets a caller go who leaves, and one who has waited long enough', async () => {
+    const { supervisor } = supervise(SILENT, { times: { waitMsMax: 100 } });
+    const caller = new AbortController();
+    const asked = supervisor.ready(caller.signal);
+    caller.abort();
+    await assert.rejects(asked, { kind: 'cancelled' });
+    await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+  });
+
+  test('stops a child that closes with its input, and starts none any more', async () => {
+    const { supervisor, warnings } = supervise(LIVE, { times: { stopMsMax: 60_000 } });
+    await supervisor.ready();
+    await supervisor.stop();
+    assert.equal(supervisor.pid, undefined);
+    assert.equal(supervisor.state, 'stopped');
+    assert.deepEqual(warnings, []);
+    await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+    await supervisor.stop();
+  });
+
+  test('stops a child that hears nothing within its limit', async () => {
+    const { supervisor } = supervise(DEAF);
+    await supervisor.ready();
+    const askedAt = performance.now();
+    await supervisor.stop();
+    assert.ok(performance.now() - askedAt >= TIMES.stopMsMax - 20);
+    assert.equal(supervisor.pid, undefined);
+  });
+
+  test('refuses callers who wait when it is stopped', async () => {
+    const { supervisor } = supervise(SILENT);
+    const asked = assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+    await supervisor.stop();
+    await asked;
+  });
+
+  test('a command that is not there is a failed start, and stopping does not wait for it', async () => {
+    const { supervisor, warnings } = supervise('', { command: join(tmpdir(), 'no-such-command') });
+    await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+    assert.match(String(warnings[0]?.error), /ENOENT/);
+    const { supervisor: hasty } = supervise('', { command: join(tmpdir(), 'no-such-command') });
+    const asked = assert.rejects(hasty.ready(), { kind: 'overloaded' });
+    await hasty.stop();
+    await asked;
+  });
+
+  test('takes its child with it, however it ends', async () => {
+    const url = new URL('../../src/engines/supervisor.ts', import.meta.url).href;
+    const parent = spawn(
+      process.execPath,
+      [
+        '--disable-warning=ExperimentalWarning',
+        '--input-type=module',
+        '-e',
+        `import { createSupervisor } from ${JSON.stringify(url)};
+         const log = { info() {}, warn() {} };
+         const spec = { name: 'fake', command: process.execPath, args: ['-e', ${JSON.stringify(LIVE)}],
+           handshake: (line) => /^ready (.*)/.exec(line)?.[1] };
+         console.log(await createSupervisor(spec, log).ready());`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const [line] = await once(parent.stdout, 'data');
+    const child = Number(String(line));
+    assert.ok(child > 0);
+    parent.kill('SIGKILL');
+    await until('the child has ended', WITHIN, async () => {
+      try {
+        process.kill(child, 0);
+        return undefined;
+      } catch {
+        return true;
+      }
+    });
+  });
+});

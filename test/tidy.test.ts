@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { usedExports } from './tidy/exports.ts';
+import { fileNames, fileSizes, installScripts, markdownTitles, packageScripts } from './tidy/files.ts';
+import { importDirections, packageOwners, roomsOfTheHouse } from './tidy/imports.ts';
+import { makeTree, readTree, type Rule, type Tree } from './tidy/tree.ts';
+import { wordingRules } from './tidy/wording.ts';
+
+const RULES: readonly Rule[] = [
+  importDirections,
+  roomsOfTheHouse,
+  packageOwners,
+  ...wordingRules,
+  fileNames,
+  fileSizes,
+  installScripts,
+  packageScripts,
+  markdownTitles,
+  usedExports,
+];
+
+const findings = (rule: Rule, tree: Tree): string[] =>
+  [...rule.check(tree)].map(({ path, line, message }) => `${path}:${line} ${message}`);
+
+describe('the tree', () => {
+  const tree = readTree(fileURLToPath(new URL('..', import.meta.url)));
+  for (const rule of RULES) {
+    test(rule.name, () => {
+      const found = findings(rule, tree);
+      if (found.length > 0) assert.fail(found.join('\n'));
+    });
+  }
+});
+
+describe('the rules', () => {
+  // Words that a rule looks for are put together here, or it would find them in this file.
+  const cases: readonly { file: string; text: string; found: readonly string[] }[] = [
+    { file: 'src/core/a.ts', text: `import { a } from '../lib/a.ts';`, found: [] },
+    {
+      file: 'src/lib/a.ts',
+      text: `import {\n  a,\n} from '../core/a.ts';`,
+      found: ['src/lib/a.ts:3 lib must not see core above it (../core/a.ts)'],
+    },
+    {
+      file: 'src/store/a.ts',
+      text: `export { a } from '../blobs/a.ts';`,
+      found: ['src/store/a.ts:1 store must not see its sibling blobs (../blobs/a.ts)'],
+    },
+    {
+      file: 'src/generation/a.ts',
+      text: `\nconst a = await import('../service.ts');`,
+      found: ['src/generation/a.ts:2 generation must not see service above it (../service.ts)'],
+    },
+    {
+      file: 'src/engines/a.ts',
+      text: `import '../../test/a.ts';`,
+      found: ['src/engines/a.ts:1 src imports nothing outside src (../../test/a.ts)'],
+    },
+    { file: 'src/http/a.ts', text: `import type { Log } from '../core/telemetry.ts';`, found: [] },
+    {
+      file: 'src/http/a.ts',
+      text: `import { createLog } from '../telemetry/log.ts';`,
+      found: ['src/http/a.ts:1 http sees protocols, core, lib only, not telemetry (../telemetry/log.ts)'],
+    },
+    {
+      file: 'src/http/a.ts',
+      text: `import type { A } from '../generation/a.ts';`,
+      found: ['src/http/a.ts:1 http sees protocols, core, lib only, not generation (../generation/a.ts)'],
+    },
+    { file: 'src/http/a.test.ts', text: `import type { A } from '../generation/a.ts';`, found: [] },
+    {
+      file: 'src/http/a.test.ts',
+      text: `import { createService } from '../service.ts';`,
+      found: ['src/http/a.test.ts:1 http must not see service above it (../service.ts)'],
+    },
+    {
+      file: 'src/http/a.ts',
+      text: `import type { Config } from '../config/config.ts';`,
+      found: ['src/http/a.ts:1 http sees protocols, core, lib only, not config (../config/config.ts)'],
+    },
+    {
+      file: 'src/generation/a.ts',
+      text: `import type { Config } from '../config/config.ts';`,
+      found: [
+        'src/generation/a.ts:1 config is seen by service, commands, cli only, not by generation (../config/config.ts)',
+      ],
+    },
+    { file: 'src/service.ts', text: `import type { Config } from './config/config.ts';`, found: [] },
+    {
+      file: 'src/protocols/native/a.ts',
+      text: `import { a } from '../compatible/a.ts';\nimport { parse } from '../parse.ts';`,
+      found: ['src/protocols/native/a.ts:1 protocols/native must not see protocols/compatible (../compatible/a.ts)'],
+    },
+    { file: 'src/attic/a.ts', text: '', found: ['src/attic/a.ts:1 attic is not a room of the house'] },
+    {
+      file: 'src/core/a.ts',
+      text: `import { z } from 'zod';\nimport left from '@pads/left/deep';\nimport { join } from 'node:path';`,
+      found: [
+        'src/core/a.ts:1 zod belongs to src/protocols/, src/config/, src/engines/upstream/, src/catalogue/',
+        'src/core/a.ts:2 @pads/left has no owner in the table of owners',
+      ],
+    },
+    {
+      file: 'src/lib/a.ts',
+      text: `import fc from 'fast-check';`,
+      found: ['src/lib/a.ts:1 fast-check is for tests only'],
+    },
+    { file: 'src/lib/a.test.ts', text: `import fc from 'fast-check';`, found: [] },
+    {
+      file: 'src/http/a.ts',
+      text: `console.log('hello');`,
+      found: ['src/http/a.ts:1 prints; what happened goes to the log'],
+    },
+    { file: 'src/engines/llama/process.ts', text: `console.log('hello');`, found: [] },
+    { file: 'docs/a.md', text: `# A\n${'TO'}DO later`, found: ['docs/a.md:2 names no issue'] },
+    { file: 'src/lib/a.ts', text: `// ${'TO'}DO #12: later`, found: [] },
+    {
+      file: 'scripts/a.ts',
+      text: `const path = '${'/wor'}k/a';`,
+      found: ['scripts/a.ts:1 names a place that no other machine has'],
+    },
+    { file: 'src/lib/a.ts', text: `const path = 'net${'wor'}k/a' + engine${'.libr'}ary;`, found: [] },
+    {
+      file: 'docs/a.md',
+      text: `# A\nfrom https://${'pyp'}i.org/simple`,
+      found: ['docs/a.md:2 names a package registry'],
+    },
+    { file: 'src/config/schema.ts', text: `const index = 'https://${'pyp'}i.org/simple';`, found: [] },
+    {
+      file: 'src/lib/a.test.ts',
+      text: `await new Promise((resolve) => set${'Timeout'}(resolve, 10));`,
+      found: ['src/lib/a.test.ts:1 sleeps; listen, hand in a clock, or use test/until.ts'],
+    },
+    {
+      file: 'src/lib/string-utils.ts',
+      text: '',
+      found: ['src/lib/string-utils.ts:1 string-utils.ts says nothing about what is in it'],
+    },
+    {
+      file: 'src/core/helpers/a.ts',
+      text: '',
+      found: ['src/core/helpers/a.ts:1 helpers says nothing about what is in it'],
+    },
+    { file: 'src/config/data-folder.ts', text: '', found: [] },
+    { file: 'docs/a.txt', text: 'a'.repeat(131_073), found: ['docs/a.txt:1 has 131073 bytes'] },
+    { file: 'src/lib/__fixtures__/a.txt', text: 'a'.repeat(131_073), found: [] },
+    {
+      file: 'console/package.json',
+      text: '{\n  "scripts": {\n    "dev": "node a.mjs",\n    "build": "exec node b.mjs"\n  }\n}',
+      found: [
+        'console/package.json:1 console/.npmrc does not say ignore-scripts=true',
+        'console/package.json:3 the script dev does not begin with exec',
+      ],
+    },
+    { file: 'docs/a.md', text: '# A\n```sh\n# a comment\n```\n## B', found: [] },
+    { file: 'docs/a.md', text: '# A\n\n# B', found: ['docs/a.md:3 has 2 titles'] },
+    { file: 'README.md', text: 'no title', found: ['README.md:1 has 0 titles'] },
+    {
+      file: 'src/lib/a.ts',
+      text: 'export const lonely = 1;',
+      found: ['src/lib/a.ts:1 lonely is used by no other file'],
+    },
+  ];
+
+  for (const { file, text, found } of cases) {
+    const [line = ''] = text.slice(0, 60).split('\n');
+    test(`${found.length === 0 ? 'allow' : 'find'} in ${file}: ${line}`, () => {
+      const tree = makeTree({ [file]: text });
+      assert.deepEqual(
+        RULES.flatMap((rule) => findings(rule, tree)),
+        found,
+      );
+    });
+  }
+
+  test('have each been seen to fail', () => {
+    const silent = RULES.filter((rule) =>
+      cases.every(({ file, text }) => findings(rule, makeTree({ [file]: text })).length === 0),
+    );
+    assert.deepEqual(
+      silent.map(({ name }) => name),
+      [],
+    );
+  });
+});

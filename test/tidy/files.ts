@@ -1,0 +1,73 @@
+import { posix } from 'node:path';
+import { isCode, type Rule } from './tree.ts';
+
+/** Bytes; a longer file is data that belongs elsewhere, or more than one idea. */
+const FILE_BYTES_MAX = 128 * 1024;
+
+/** Names that say nothing about what is in the file, as a whole or as one word of it. */
+const EMPTY_NAME = /^(.*-)?(utils?|helpers?|manager|common|misc)(-.*)?$|^(data|info)$/;
+
+export const fileNames: Rule = {
+  name: 'a file is named after what it exports',
+  *check(tree) {
+    for (const path of tree.keys()) {
+      if (!isCode(path)) continue;
+      const empty = path.split('/').find((part) => EMPTY_NAME.test(part.replace(/(\.test)?\.\w+$/, '')));
+      if (empty !== undefined) yield { path, line: 1, message: `${empty} says nothing about what is in it` };
+    }
+  },
+};
+
+export const fileSizes: Rule = {
+  name: 'no file is larger than 128 KB, but for the lock and fixtures',
+  *check(tree) {
+    for (const { path, sizeBytes } of tree.values()) {
+      if (path === 'package-lock.json' || path.split('/').includes('__fixtures__')) continue;
+      if (sizeBytes > FILE_BYTES_MAX) yield { path, line: 1, message: `has ${sizeBytes} bytes` };
+    }
+  },
+};
+
+export const installScripts: Rule = {
+  name: 'no install script runs in any folder that has a package.json',
+  *check(tree) {
+    for (const path of tree.keys()) {
+      if (posix.basename(path) !== 'package.json') continue;
+      const settings = posix.join(posix.dirname(path), '.npmrc');
+      if (!tree.get(settings)?.lines.includes('ignore-scripts=true')) {
+        yield { path, line: 1, message: `${settings} does not say ignore-scripts=true` };
+      }
+    }
+  },
+};
+
+export const packageScripts: Rule = {
+  name: 'a package script that starts node replaces its shell, so that signals arrive',
+  *check(tree) {
+    for (const { path, lines } of tree.values()) {
+      if (posix.basename(path) !== 'package.json') continue;
+      for (const [index, line] of lines.entries()) {
+        const [, name, command] = /^\s*"([\w:-]+)": "(.*\bnode .*)",?$/.exec(line) ?? [];
+        if (command !== undefined && !command.startsWith('exec ')) {
+          yield { path, line: index + 1, message: `the script ${name} does not begin with exec` };
+        }
+      }
+    }
+  },
+};
+
+export const markdownTitles: Rule = {
+  name: 'a page has one title',
+  *check(tree) {
+    for (const { path, lines } of tree.values()) {
+      if (!path.endsWith('.md')) continue;
+      let isInCode = false;
+      const titles: number[] = [];
+      for (const [index, line] of lines.entries()) {
+        if (/^\s*(```|~~~)/.test(line)) isInCode = !isInCode;
+        else if (!isInCode && line.startsWith('# ')) titles.push(index + 1);
+      }
+      if (titles.length !== 1) yield { path, line: titles[1] ?? 1, message: `has ${titles.length} titles` };
+    }
+  },
+};

@@ -1,0 +1,143 @@
+import { posix } from 'node:path';
+import { isCode, isTest, type Rule, type Tree } from './tree.ts';
+
+/** Who may import whom: a room sees the rooms of the lines above its own, and never its siblings. */
+const RANKS: readonly (readonly string[])[] = [
+  ['lib'],
+  ['core'],
+  ['config', 'telemetry', 'catalogue', 'weights', 'engines', 'tools', 'store', 'blobs', 'documents', 'net'],
+  ['generation', 'transcription', 'resources'],
+  ['jobs'],
+  ['protocols'],
+  ['http'],
+  ['service'],
+  ['commands'],
+  ['cli'],
+];
+
+/** Rooms that see less than their rank allows. */
+const SEES_ONLY: Readonly<Record<string, readonly string[]>> = { http: ['protocols', 'core', 'lib'] };
+
+/** Rooms that are seen by fewer than their rank allows: a part declares its options, and service.ts hands them over. */
+const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service', 'commands', 'cli'] };
+
+/** The only places that know a package. What is not named here takes a decision record and a line. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  fastify: ['src/http/'],
+  kysely: ['src/store/'],
+  'node:sqlite': ['src/store/'],
+  'node-llama-cpp': ['src/engines/llama/'],
+  pino: ['src/telemetry/'],
+  'prom-client': ['src/telemetry/'],
+  zod: ['src/protocols/', 'src/config/', 'src/engines/upstream/', 'src/catalogue/'],
+  '@huggingface/jinja': ['src/generation/'],
+  commander: ['src/commands/', 'src/cli.ts'],
+  yaml: ['src/config/'],
+};
+
+/** Packages that only tests know. */
+const TEST_PACKAGES = new Set(['node:test', 'fast-check', '@electric-sql/pglite', 'openai']);
+
+interface Import {
+  readonly path: string;
+  readonly line: number;
+  readonly specifier: string;
+}
+
+export const importDirections: Rule = {
+  name: 'an import points to a lower rank, and siblings do not see each other',
+  *check(tree) {
+    for (const { path, line, specifier } of importsOf(tree)) {
+      if (!path.startsWith('src/') || !specifier.startsWith('.')) continue;
+      const target = posix.join(posix.dirname(path), specifier);
+      const fault = target.startsWith('src/') ? direction(path, target) : 'src imports nothing outside src';
+      if (fault !== undefined) yield { path, line, message: `${fault} (${specifier})` };
+    }
+  },
+};
+
+export const roomsOfTheHouse: Rule = {
+  name: 'everything in src stands in a room of the house',
+  *check(tree) {
+    for (const path of tree.keys()) {
+      if (path.startsWith('src/') && rankOf(roomOf(path)) === -1) {
+        yield { path, line: 1, message: `${roomOf(path)} is not a room of the house` };
+      }
+    }
+  },
+};
+
+export const packageOwners: Rule = {
+  name: 'a package is known to its owner only',
+  *check(tree) {
+    for (const { path, line, specifier } of importsOf(tree)) {
+      if (!path.startsWith('src/') || specifier.startsWith('.')) continue;
+      const name = packageOf(specifier);
+      if (TEST_PACKAGES.has(name)) {
+        if (!isTest(path)) yield { path, line, message: `${name} is for tests only` };
+        continue;
+      }
+      const owners = OWNERS[name];
+      if (owners === undefined) {
+        if (!name.startsWith('node:')) yield { path, line, message: `${name} has no owner in the table of owners` };
+      } else if (!owners.some((owner) => path.startsWith(owner))) {
+        yield { path, line, message: `${name} belongs to ${owners.join(', ')}` };
+      }
+    }
+  },
+};
+
+function direction(path: string, target: string): string | undefined {
+  const [from, to] = [roomOf(path), roomOf(target)];
+  if (from === to) {
+    // A wire format is known to its own folder only.
+    const [family, other] = [familyOf(path), familyOf(target)];
+    const isForeign = from === 'protocols' && family !== undefined && other !== undefined && family !== other;
+    return isForeign ? `protocols/${family} must not see protocols/${other}` : undefined;
+  }
+  // A test puts together what service.ts puts together, as far as its rank allows.
+  const only = isTest(path) ? undefined : SEES_ONLY[from];
+  if (only && !only.includes(to)) return `${from} sees ${only.join(', ')} only, not ${to}`;
+  const by = SEEN_BY[to];
+  if (by && !by.includes(from)) return `${to} is seen by ${by.join(', ')} only, not by ${from}`;
+  if (rankOf(to) < rankOf(from)) return undefined;
+  return rankOf(to) === rankOf(from) ? `${from} must not see its sibling ${to}` : `${from} must not see ${to} above it`;
+}
+
+function rankOf(room: string): number {
+  return RANKS.findIndex((rooms) => rooms.includes(room));
+}
+
+/** `src/http/pump.ts` is in http, `src/cli.ts` in cli. */
+function roomOf(path: string): string {
+  return (path.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+/** The folder below the room, for a file that is in one. */
+function familyOf(path: string): string | undefined {
+  const parts = path.split('/');
+  return parts.length > 3 ? parts[2] : undefined;
+}
+
+function packageOf(specifier: string): string {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+}
+
+/** Statements begin a line, so no parser is needed to find them; `import()` may stand anywhere. */
+const STATEMENT = /^(?:import|export)\s+(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm;
+const EXPRESSION = /\bimport\('([^']+)'\)/g;
+
+function* importsOf(tree: Tree): Generator<Import> {
+  for (const { path, lines } of tree.values()) {
+    if (!isCode(path)) continue;
+    const text = lines.join('\n');
+    for (const match of text.matchAll(STATEMENT)) {
+      const line = text.slice(0, match.index + match[0].length).split('\n').length;
+      yield { path, line, specifier: match[1] ?? '' };
+    }
+    for (const match of text.matchAll(EXPRESSION)) {
+      const line = text.slice(0, match.index).split('\n').length;
+      yield { path, line, specifier: match[1] ?? '' };
+    }
+  }
+}

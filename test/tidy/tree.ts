@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface TreeFile {
+  /** From the root of the tree, with `/` on every system. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly lines: readonly string[];
+}
+
+/** Keyed by path. */
+export type Tree = ReadonlyMap<string, TreeFile>;
+
+export interface Finding {
+  readonly path: string;
+  /** From 1. */
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface Rule {
+  /** The promise, as the name of its test. */
+  readonly name: string;
+  check(tree: Tree): Iterable<Finding>;
+}
+
+/** Not ours, or made from what is. */
+const IGNORED = new Set(['node_modules', '.git', 'dist', '.cache', 'coverage']);
+
+/** Everything under a folder, read once. */
+export function readTree(root: string): Tree {
+  const files = readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length).replaceAll('\\', '/').replace(/^\//, ''))
+    .filter((path) => !path.split('/').some((part) => IGNORED.has(part)) && !path.endsWith('.log'));
+  return new Map(
+    files.toSorted().map((path) => {
+      const full = join(root, path);
+      return [path, { path, sizeBytes: statSync(full).size, lines: readFileSync(full, 'utf8').split('\n') }];
+    }),
+  );
+}
+
+/** A tree out of texts, for trying the rules. */
+export function makeTree(texts: Readonly<Record<string, string>>): Tree {
+  return new Map(
+    Object.entries(texts).map(([path, text]) => [
+      path,
+      { path, sizeBytes: Buffer.byteLength(text), lines: text.split('\n') },
+    ]),
+  );
+}
+
+export const isCode = (path: string): boolean => /\.(ts|mjs|js)$/.test(path);
+
+export const isTest = (path: string): boolean =>
+  path.startsWith('test/') || path.endsWith('.test.ts') || path.includes('/__fixtures__/');
