@@ -1,0 +1,59 @@
+import { Command, Option } from 'commander';
+import { loadConfig } from '../config/load-config.ts';
+import type { LoadedConfig } from '../config/load-config.ts';
+import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
+import { systemClock } from '../lib/clock.ts';
+import { addToConfigFile } from '../config/config-file.ts';
+import { openCatalogue, openKeys, openWeights } from '../service/parts.ts';
+import { configCommand } from './config.ts';
+import { keysCommand } from './keys.ts';
+import { modelsCommand } from './models.ts';
+import { serveCommand } from './serve.ts';
+import { isServerRunning } from './server-note.ts';
+
+interface ProcessLike {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+/** The whole command line. Every setting that has a flag can be given to every command. */
+export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
+  const program = new Command('parley')
+    .description('A self-hosted model service: existing clients, unmodified, on hardware you own.')
+    .showHelpAfterError('(--help shows what there is)')
+    .exitOverride();
+  const load = (flags: Readonly<Record<string, unknown>>): LoadedConfig => {
+    const loaded = loadConfig({ flags, env });
+    for (const warning of loaded.warnings) stderr.write(`parley: ${warning}\n`);
+    return loaded;
+  };
+  const withSettings = (command: Command): Command => {
+    for (const { flag } of SETTINGS) if (flag) command.addOption(new Option(flag.option, flag.description));
+    command.addOption(new Option(CONFIG_FILE_OPTION.option, CONFIG_FILE_OPTION.description));
+    for (const sub of command.commands) withSettings(sub);
+    return command;
+  };
+
+  const commands = [
+    serveCommand({ load, env, stdout, stderr }),
+    keysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout }),
+    modelsCommand({
+      open: async (flags) => {
+        const { config, file } = load(flags);
+        return {
+          catalogue: await openCatalogue(config),
+          weights: openWeights(config, env),
+          addToConfig: (section, key, value) => addToConfigFile(file.path, section, { key, value }),
+          // A running server looks at the file by itself.
+          reloadServer: () => isServerRunning(config.data),
+        };
+      },
+      stdout,
+      stderr,
+    }),
+    configCommand({ load, stdout }),
+  ];
+  for (const command of commands) program.addCommand(withSettings(command));
+  return program;
+}

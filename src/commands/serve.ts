@@ -1,0 +1,102 @@
+import { unwatchFile, watchFile } from 'node:fs';
+import { Command } from 'commander';
+import type { LoadedConfig } from '../config/load-config.ts';
+import { ServiceError } from '../core/error.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createService } from '../service/service.ts';
+import type { Service } from '../service/service.ts';
+import { createProgressPrinter } from '../weights/progress-printer.ts';
+import type { ProgressStream } from '../weights/progress-printer.ts';
+import { firstAnswer } from './first-answer.ts';
+import { noteServer } from './server-note.ts';
+import { welcome } from './welcome.ts';
+
+export interface ServeNeeds {
+  readonly load: (flags: Readonly<Record<string, unknown>>) => LoadedConfig;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: ProgressStream;
+  readonly stderr: ProgressStream;
+}
+
+/** How often the configuration file is looked at, in ms: models that were added are there soon after. */
+const CONFIG_LOOK_MS = 1_000;
+
+/** `parley serve`: runs until SIGTERM or SIGINT; a second one ends it at once. */
+export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
+  return new Command('serve')
+    .description('run the service')
+    .option('--no-first-answer', 'do not ask the model a first question')
+    .action(async (_options: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<Readonly<Record<string, unknown>>>();
+      const { config, file } = load(flags);
+      const service = await createService(config, { environment: env });
+      const stop = new AbortController();
+      const stopped = onSignals(stop);
+      try {
+        const addresses = await service.listen();
+        const note = noteServer(config.data, addresses[0]?.url ?? '');
+        const stopWatching = followModels(service, file.path, stdout);
+        for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
+        const key = await service.firstKey();
+        await prepare(service, stop.signal, stdout);
+        if (!stop.signal.aborted) {
+          stdout.write(welcome({ report: await service.report(), addresses, key, keyFile: config.keyFile }));
+          const [first] = addresses;
+          if (first && key && flags['firstAnswer'] !== false) {
+            const release = service.holdLog();
+            await firstAnswer({ url: first.url, key: key.secret, signal: stop.signal, stdout });
+            release();
+          }
+          await stopped;
+        }
+        stdout.write('Stopping; a second signal ends at once.\n');
+        stopWatching();
+        note.remove();
+      } finally {
+        await service.close();
+      }
+    });
+}
+
+/** Downloads and loads with progress. A failure is told, and the service stays: other models may be there. */
+async function prepare(service: Service, signal: AbortSignal, stdout: ProgressStream): Promise<void> {
+  const printer = createProgressPrinter(stdout, systemClock);
+  try {
+    await service.prepare({ signal, onProgress: printer.report });
+  } catch (error) {
+    printer.end();
+    if (!signal.aborted) stdout.write(`The default model is not there: ${ServiceError.from(error).message}\n`);
+    return;
+  }
+  printer.end();
+}
+
+function onSignals(stop: AbortController): Promise<void> {
+  return new Promise((resolve) => {
+    const onSignal = (): void => {
+      if (stop.signal.aborted) process.exit(130);
+      stop.abort(new ServiceError('cancelled', 'The service is stopping.'));
+      resolve();
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+/** Models are read again on SIGHUP and when the file changes. */
+function followModels(service: Service, file: string, stdout: ProgressStream): () => void {
+  const reload = (): void => {
+    service.reloadModels(file).catch((error: unknown) => {
+      stdout.write(`The models stay as they are: ${ServiceError.from(error).message}\n`);
+    });
+  };
+  process.on('SIGHUP', reload);
+  // The first call may only say that there is no file yet.
+  watchFile(file, { interval: CONFIG_LOOK_MS, persistent: false }, (now, before) => {
+    if (now.mtimeMs !== before.mtimeMs) reload();
+  });
+  return () => {
+    unwatchFile(file);
+    process.off('SIGHUP', reload);
+  };
+}

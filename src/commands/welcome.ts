@@ -1,0 +1,63 @@
+import type { RegionId } from '../core/region.ts';
+import { regionName } from '../core/region.ts';
+import type { ListenAddress } from '../service/service.ts';
+import type { Report } from '../service/readiness.ts';
+
+interface Welcome {
+  readonly report: Report;
+  readonly addresses: readonly ListenAddress[];
+  readonly key: { readonly secret: string; readonly isNew: boolean } | undefined;
+  readonly keyFile: string;
+}
+
+/** What a newcomer sees: every interface with on / off / why, addresses, key, and one line to try. */
+export function welcome({ report, addresses, key, keyFile }: Welcome): string {
+  return [
+    '',
+    ...interfaceTree(report),
+    '',
+    ...addresses.flatMap(({ region, url }) => addressLines(region, url)),
+    '',
+    keyLine(key, keyFile),
+    '',
+    ...tryLines(addresses[0]?.url, key, keyFile),
+    '',
+  ]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+function interfaceTree({ interfaces, models }: Report): string[] {
+  const width = Math.max(...interfaces.map(({ name }) => name.length), ...models.map(({ model }) => model.length));
+  const rows = interfaces.map(({ name, state, reason, paths }) => {
+    const what = state === 'on' ? `on   ${paths[0] ?? ''}` : `off  ${reason ?? ''}`;
+    return `${name.padEnd(width)}  ${what}`;
+  });
+  const modelRows = models.map(
+    ({ model, state, reason }) => `${model.padEnd(width)}  ${state}${reason ? `: ${reason}` : ''}`,
+  );
+  return ['Interfaces', ...branches(rows), 'Models', ...branches(modelRows)];
+}
+
+const branches = (rows: readonly string[]): string[] =>
+  rows.map((row, i) => `${i === rows.length - 1 ? '└─' : '├─'} ${row}`);
+
+const addressLines = (region: RegionId, url: string): string[] => [
+  `${regionName(region)}`,
+  `  chat completions   ${url}/compatible-mode/v1   (or ${url}/v1)`,
+];
+
+function keyLine(key: Welcome['key'], keyFile: string): string {
+  if (!key) return 'Keys exist already; make another one with: parley keys create';
+  return key.isNew ? `Key (shown once, saved in ${keyFile}):\n  ${key.secret}` : `Key: in ${keyFile}`;
+}
+
+function tryLines(url: string | undefined, key: Welcome['key'], keyFile: string): string[] {
+  if (url === undefined) return [];
+  const bearer = key ? `$(cat '${keyFile}')` : 'YOUR_KEY';
+  const body = '{"model":"svc-plus","messages":[{"role":"user","content":"Hello"}]}';
+  return [
+    'Try:',
+    `  curl ${url}/v1/chat/completions -H "Authorization: Bearer ${bearer}" -H 'Content-Type: application/json' -d '${body}'`,
+  ];
+}

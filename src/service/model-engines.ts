@@ -1,0 +1,150 @@
+import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
+import { ServiceError } from '../core/error.ts';
+import type { Weights } from '../core/weights.ts';
+import type { TextEngine } from '../engines/engine.ts';
+import { createLlamaEngine } from '../engines/llama/llama-engine.ts';
+import type { LlamaEngineOptions } from '../engines/llama/llama-engine.ts';
+import { createRegistry } from '../engines/registry.ts';
+import { promptScript } from '../engines/scripted/prompt-script.ts';
+import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
+import type { SupervisorLog } from '../engines/supervisor.ts';
+import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ReportProgress } from '../weights/progress.ts';
+import type { WeightsStore } from '../weights/weights-store.ts';
+
+/** Engines that may be loaded at once. Ours: the default weights and one more fit an 8 GB machine. */
+const ENGINES_MAX = 2;
+
+/** How long callers should wait before they ask for a model whose weights are on their way, in s. */
+const DOWNLOAD_RETRY_SECONDS = 30;
+
+export interface ModelState {
+  readonly state: 'ready' | 'on-demand' | 'downloading' | 'missing' | 'off';
+  /** For people, except when ready. */
+  readonly reason?: string;
+}
+
+/** From a catalogue entry to the engine that runs it. */
+export interface ModelEngines {
+  /** @throws ServiceError `overloaded` while weights are downloading or missing; `unsupported` for what has no engine. */
+  engineFor(model: ResolvedModel): Promise<TextEngine>;
+  /** Downloads what is missing and starts the engine. @throws ServiceError with the reason. */
+  prepare(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
+  stateOf(entry: ModelEntry): Promise<ModelState>;
+  /** When an engine last gave a token, in ms of the monotonic clock. */
+  readonly lastTokenAt: number | undefined;
+  close(): Promise<void>;
+}
+
+export interface ModelEnginesNeeds {
+  readonly kind: 'llama' | 'scripted';
+  readonly llama: Omit<LlamaEngineOptions, 'name' | 'modelFile' | 'contextTokens'>;
+  /** Overrides what the entries say. */
+  readonly contextTokens: number | undefined;
+  readonly catalogue: Pick<Catalogue, 'weights'>;
+  readonly weights: WeightsStore;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: SupervisorLog;
+  readonly clock: Clock;
+}
+
+export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
+  const registry = createRegistry({ enginesMax: ENGINES_MAX });
+  const downloads = new Set<string>();
+  let lastTokenAt: number | undefined;
+  const onToken = (): void => {
+    lastTokenAt = needs.clock.monotonic();
+  };
+
+  const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
+
+  const llamaFor = (entry: ModelEntry, weights: Weights): Promise<TextEngine> => {
+    const contextTokens = contextOf(entry);
+    // Names that share weights and context share the engine.
+    return registry.get(`${weights.id} ${contextTokens}`, async () => {
+      const modelFile = await needs.weights.locate(weights);
+      if (modelFile === undefined) throw notHere(entry, weights);
+      return createLlamaEngine(
+        { ...needs.llama, name: weights.id, modelFile, contextTokens },
+        { log: needs.log, onToken },
+      );
+    });
+  };
+
+  const notHere = (entry: ModelEntry, { id }: Weights): ServiceError =>
+    downloads.has(id)
+      ? new ServiceError('overloaded', `The weights of ${entry.name} are still downloading.`, {
+          retryAfterSeconds: DOWNLOAD_RETRY_SECONDS,
+        })
+      : new ServiceError(
+          'overloaded',
+          `The weights of ${entry.name} are not on this machine: parley models pull ${entry.name}`,
+          {
+            retryAfterSeconds: DOWNLOAD_RETRY_SECONDS,
+          },
+        );
+
+  const engineOf = (entry: ModelEntry): Promise<TextEngine> => {
+    const { runs } = entry;
+    if (needs.kind === 'scripted')
+      return registry.get('scripted', async () =>
+        createScriptedEngine({
+          script: promptScript,
+          contextTokens: contextOf(entry),
+          sequences: needs.llama.sequences,
+          onToken,
+        }),
+      );
+    switch (runs.type) {
+      case 'weights':
+        return llamaFor(entry, needs.catalogue.weights(runs.weights));
+      case 'upstream':
+        return registry.get(`upstream ${runs.url} ${runs.model}`, async () => {
+          const apiKey = runs.apiKeyEnv === undefined ? undefined : needs.environment[runs.apiKeyEnv];
+          return createUpstreamEngine({
+            url: runs.url,
+            model: runs.model,
+            contextTokens: entry.contextTokens,
+            ...(apiKey === undefined ? {} : { apiKey }),
+          });
+        });
+      case 'none':
+        return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.reason}`, { param: 'model' }));
+    }
+  };
+
+  return {
+    get lastTokenAt() {
+      return lastTokenAt;
+    },
+    engineFor: ({ entry }) => engineOf(entry),
+    async prepare(entry, { signal, onProgress }) {
+      if (needs.kind === 'llama' && entry.runs.type === 'weights') {
+        const weights = needs.catalogue.weights(entry.runs.weights);
+        if ((await needs.weights.locate(weights)) === undefined) {
+          downloads.add(weights.id);
+          try {
+            await needs.weights.pull(weights, { signal, ...(onProgress ? { onProgress } : {}) });
+          } finally {
+            downloads.delete(weights.id);
+          }
+        }
+      }
+      await (await engineOf(entry)).model();
+    },
+    async stateOf(entry) {
+      const { runs } = entry;
+      if (runs.type === 'none') return { state: 'off', reason: runs.reason };
+      if (needs.kind === 'scripted') return { state: 'ready' };
+      if (runs.type === 'upstream') return { state: 'on-demand', reason: `upstream ${new URL(runs.url).host}` };
+      const weights = needs.catalogue.weights(runs.weights);
+      if (registry.keys().includes(`${weights.id} ${contextOf(entry)}`)) return { state: 'ready' };
+      if (downloads.has(weights.id)) return { state: 'downloading', reason: 'weights are downloading' };
+      if ((await needs.weights.locate(weights)) === undefined)
+        return { state: 'missing', reason: `weights are not here: parley models pull ${entry.name}` };
+      return { state: 'on-demand', reason: 'loads with the first request' };
+    },
+    close: () => registry.close(),
+  };
+}

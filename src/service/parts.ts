@@ -1,0 +1,64 @@
+import { createCatalogue } from '../catalogue/catalogue.ts';
+import { expandCatalogue } from '../catalogue/expand.ts';
+import type { Catalogue } from '../catalogue/model.ts';
+import { parseCatalogueAdditions } from '../catalogue/schema.ts';
+import { readShippedCatalogue } from '../catalogue/shipped.ts';
+import type { Config } from '../config/config.ts';
+import { regionsOf } from '../config/regions.ts';
+import type { RegionId } from '../core/region.ts';
+import type { Log } from '../core/telemetry.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Keys } from '../resources/keys/key.ts';
+import { createKeys } from '../resources/keys/service.ts';
+import { sqliteDialect } from '../store/dialects/sqlite.ts';
+import { openStore } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import { createWeightsStore } from '../weights/weights-store.ts';
+import type { WeightsStore } from '../weights/weights-store.ts';
+
+/** Parts that the service and single commands open alike, each from the configuration. */
+
+type ModelSections = Pick<Config, 'models' | 'weights' | 'aliases'>;
+
+/** The shipped catalogue with the operator's additions over it. @throws ServiceError `invalid-request`. */
+export async function openCatalogue({ models, weights, aliases }: ModelSections): Promise<Catalogue> {
+  const additions = parseCatalogueAdditions({ models, weights, aliases });
+  return createCatalogue(expandCatalogue(await readShippedCatalogue(), additions));
+}
+
+export const openDatabase = (config: Config): Promise<Store> =>
+  openStore({ dialect: sqliteDialect({ file: config.store.url.slice('sqlite:'.length) }) });
+
+export interface OpenedKeys {
+  readonly keys: Keys;
+  readonly regions: readonly RegionId[];
+  close(): Promise<void>;
+}
+
+export async function openKeys(config: Config): Promise<OpenedKeys> {
+  const store = await openDatabase(config);
+  return {
+    keys: createKeys({ store, clock: systemClock }),
+    regions: regionsOf(config).map(([id]) => id),
+    close: () => store.close(),
+  };
+}
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+export function openWeights(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  log: Pick<Log, 'info' | 'warn'> = SILENT,
+): WeightsStore {
+  return createWeightsStore({
+    folder: config.modelsFolder,
+    extraFolders: config.extraModelsFolders,
+    hubUrl: config.hubUrl === 'off' ? undefined : config.hubUrl,
+    python: environment['PARLEY_PYTHON'] ?? 'python3',
+    environment,
+    fetch,
+    clock: systemClock,
+    log,
+  });
+}

@@ -1,0 +1,83 @@
+import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
+import { ServiceError } from '../core/error.ts';
+import type { RegionId } from '../core/region.ts';
+import type { Clock } from '../lib/clock.ts';
+import { interfaceStates } from '../protocols/interfaces.ts';
+import type { InterfaceState, Route } from '../protocols/interfaces.ts';
+import type { ModelEngines } from './model-engines.ts';
+
+/** A token younger than this, in ms, shows that generation works (issue 1/12). */
+const TOKEN_AGE_MS_MAX = 10_000;
+
+/** Ours: longest wait for the one token that /ready asks for, in ms. */
+const PROBE_MS_MAX = 30_000;
+
+/** The model whose answer makes the service ready: what a newcomer's first call uses. */
+export const DEFAULT_MODEL = 'svc-plus';
+
+export interface ModelReport {
+  readonly model: string;
+  readonly state: string;
+  readonly reason?: string;
+}
+
+export interface Report {
+  readonly interfaces: readonly InterfaceState[];
+  readonly models: readonly ModelReport[];
+}
+
+interface Needs {
+  readonly catalogue: Pick<Catalogue, 'list' | 'find'>;
+  readonly engines: ModelEngines;
+  readonly served: readonly Route[];
+  readonly regions: readonly RegionId[];
+  readonly clock: Clock;
+}
+
+/** What is on, what is off, and why: the start-up tree and /ready say the same. */
+export async function report({ catalogue, engines, served, regions }: Needs): Promise<Report> {
+  const models = await Promise.all(
+    catalogue
+      .list()
+      .map(async ({ name, ...entry }) => ({ model: name, ...(await engines.stateOf({ name, ...entry })) })),
+  );
+  return { interfaces: interfaceStates(served, { regions }), models };
+}
+
+/** Whether a token can be generated now: one was seen lately, or one is generated. */
+export async function readiness(needs: Needs): Promise<{ ready: boolean; reason?: string } & Report> {
+  const { lastTokenAt } = needs.engines;
+  const isFresh = lastTokenAt !== undefined && needs.clock.monotonic() - lastTokenAt <= TOKEN_AGE_MS_MAX;
+  const entry = needs.catalogue.find(DEFAULT_MODEL);
+  const reason = isFresh ? undefined : await whyNot(needs, entry);
+  return { ready: reason === undefined, ...(reason === undefined ? {} : { reason }), ...(await report(needs)) };
+}
+
+async function whyNot({ engines }: Needs, entry: ModelEntry | undefined): Promise<string | undefined> {
+  if (!entry) return `there is no model ${DEFAULT_MODEL}`;
+  const state = await engines.stateOf(entry);
+  if (state.state === 'downloading' || state.state === 'missing' || state.state === 'off') return state.reason;
+  try {
+    const engine = await engines.engineFor({ asked: DEFAULT_MODEL, entry });
+    const isChat = engine.capabilities.input === 'chat';
+    const started = await engine.start(
+      {
+        id: 'ready',
+        owner: { workspace: '', key: 'ready' },
+        input: isChat
+          ? { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }
+          : { type: 'segments', segments: [{ text: 'Hi', special: false }] },
+        sampling: { temperature: 0 },
+        stop: { strings: [], tokens: [] },
+        choices: 1,
+        maxTokens: 1,
+        phases: [],
+      },
+      AbortSignal.timeout(PROBE_MS_MAX),
+    );
+    for await (const batch of started.batches) if (batch.at(-1)?.type === 'end') return undefined;
+    return 'the engine gave no end';
+  } catch (error) {
+    return ServiceError.from(error).message;
+  }
+}
