@@ -1,0 +1,533 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { ServiceError } from '../../core/error.ts';
+import type { EngineEvent } from '../../core/event.ts';
+import { NO_STOP } from '../../core/request.ts';
+import type { EngineRequest, EngineStart, TextEngine } from '../engine.ts';
+import { createUpstreamEngine } from './upstream-engine.ts';
+import type { UpstreamOptions } from './upstream-engine.ts';
+
+const KEY = 'sk-upstream-0123456789';
+
+const REQUEST: EngineRequest = {
+  id: 'r1',
+  owner: { workspace: 'primary', key: 'key_1' },
+  input: { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
+  sampling: {},
+  stop: NO_STOP,
+  choices: 1,
+  phases: [],
+};
+
+const frame = (value: unknown): string => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;
+const say = (content: string): string => frame({ choices: [{ index: 0, delta: { content } }] });
+const FINISH = frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+const USAGE = frame({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
+const DONE = frame('[DONE]');
+
+const text = (of: string): EngineEvent => ({ type: 'text', choice: 0, text: of, tokens: 1, phase: 0 });
+const CHOICE_END: EngineEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
+const END: EngineEvent = { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 2 } };
+
+async function drained({ batches }: EngineStart, into: EngineEvent[] = []): Promise<EngineEvent[]> {
+  for await (const batch of batches) into.push(...batch);
+  return into;
+}
+
+/** The error a call rejects with; wherever it is looked at, the key is not in it. */
+async function rejectionOf(call: Promise<unknown>): Promise<ServiceError> {
+  const error = await call.then(
+    () => assert.fail('did not reject'),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof ServiceError, String(error));
+  assert.ok(error.cause === undefined || error.cause instanceof Error);
+  for (const said of [error.message, error.stack, error.cause?.message, error.cause?.stack]) {
+    assert.doesNotMatch(said ?? '', new RegExp(KEY));
+  }
+  return error;
+}
+
+describe('an upstream as an engine', () => {
+  type Play = (response: ServerResponse, request: IncomingMessage) => unknown;
+  let play: Play;
+  let asked: IncomingMessage[] = [];
+  let server: Server;
+  let base = '';
+  const engines: TextEngine[] = [];
+  const never = new AbortController().signal;
+
+  const engineWith = (change: Partial<UpstreamOptions> = {}): TextEngine => {
+    const engine = createUpstreamEngine({
+      url: `${base}/v1`,
+      model: 'their-model',
+      apiKey: KEY,
+      contextTokens: 4096,
+      ids: { toolCall: () => 'call_made' },
+      ...change,
+    });
+    engines.push(engine);
+    return engine;
+  };
+  const start = (change: Partial<EngineRequest> = {}, engine = engineWith()): Promise<EngineStart> =>
+    engine.start({ ...REQUEST, ...change }, never);
+  const answerOf = async (): Promise<EngineEvent[]> => drained(await start());
+
+  const stream =
+    (...pieces: readonly (string | Uint8Array)[]): Play =>
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+      for (const piece of pieces) response.write(piece);
+      response.end();
+    };
+  const reply =
+    (status: number, body: unknown, headers: Record<string, string> = {}): Play =>
+    (response) =>
+      response
+        .writeHead(status, { 'content-type': 'application/json', ...headers })
+        .end(typeof body === 'string' ? body : JSON.stringify(body));
+
+  before(async () => {
+    server = createServer((request, response) => {
+      asked.push(request);
+      play(response, request);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  beforeEach(() => {
+    asked = [];
+  });
+  after(async () => {
+    for (const engine of engines) await engine.close();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('asks in the format, with the key, and gives the events of the answer', async () => {
+    let body: unknown;
+    play = async (response, request) => {
+      body = await readJson(request);
+      stream(say('Hel'), say('lo'), FINISH, USAGE, DONE)(response, request);
+    };
+    assert.deepEqual(await answerOf(), [text('Hel'), text('lo'), CHOICE_END, END]);
+    assert.equal(asked[0]?.method, 'POST');
+    assert.equal(asked[0]?.url, '/v1/chat/completions');
+    assert.equal(asked[0]?.headers.authorization, `Bearer ${KEY}`);
+    assert.equal(asked[0]?.headers['x-request-id'], 'r1');
+    assert.deepEqual(body, {
+      model: 'their-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it('sends no authorization without a key, and keeps the query of its address', async () => {
+    play = stream(FINISH, USAGE, DONE);
+    await drained(await start({}, engineWith({ apiKey: '', url: `${base}/v1/?api-version=2` })));
+    assert.equal(asked[0]?.headers.authorization, undefined);
+    assert.equal(asked[0]?.url, '/v1/chat/completions?api-version=2');
+  });
+
+  const whole = [': ping\n\n', say('naïve 漢字'), say('🙂\r\n'), FINISH.replaceAll('\n', '\r\n'), USAGE, DONE];
+  const cuttings: readonly { name: string; pieces: readonly string[]; expected: readonly EngineEvent[] }[] = [
+    { name: 'a whole answer', pieces: whole, expected: [text('naïve 漢字'), text('🙂\r\n'), CHOICE_END, END] },
+    {
+      name: 'a broken one',
+      pieces: [...whole.slice(0, 3), frame('{"x'), DONE],
+      expected: [text('naïve 漢字'), text('🙂\r\n')],
+    },
+  ];
+  for (const { name, pieces, expected } of cuttings) {
+    it(`gives the same events however the bytes are cut: ${name}`, async () => {
+      const bytes = Buffer.from(pieces.join(''));
+      const engine = engineWith();
+      await fc.assert(
+        fc.asyncProperty(fc.uniqueArray(fc.nat(bytes.length), { maxLength: 12 }), async (cuts) => {
+          const at = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+          play = async (response) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            for (const [index, from] of at.entries()) {
+              const piece = bytes.subarray(from, at[index + 1] ?? bytes.length);
+              // Each piece is on its way before the next: what arrives is really cut there.
+              await new Promise<void>((written) => response.write(piece, () => setImmediate(written)));
+            }
+            response.end();
+          };
+          const events: EngineEvent[] = [];
+          const reading = drained(await start({}, engine), events);
+          if (expected.at(-1)?.type === 'end') await reading;
+          else assert.equal((await rejectionOf(reading)).kind, 'upstream-failed');
+          assert.deepEqual(events, expected);
+        }),
+        { numRuns: 50 },
+      );
+    });
+  }
+
+  it('uses a connection again after an answer', async () => {
+    const engine = engineWith();
+    const ports = new Set<number | undefined>();
+    play = (response, request) => {
+      ports.add(request.socket.remotePort);
+      stream(FINISH, USAGE, DONE)(response, request);
+    };
+    for (let turn = 0; turn < 3; turn++) {
+      await drained(await start({}, engine));
+      // The server has said its last byte by then; one more turn of the loop and the connection is free.
+      await new Promise((turned) => setImmediate(turned));
+    }
+    assert.equal(ports.size, 1);
+  });
+
+  it('tries once more on a new connection when a kept one was closed in its face', async () => {
+    const engine = engineWith();
+    play = stream(FINISH, USAGE, DONE);
+    await drained(await start({}, engine));
+    await new Promise((turned) => setImmediate(turned));
+    const first = asked[0]?.socket;
+    play = (response, request) => {
+      if (request.socket === first) request.socket.destroy();
+      else stream(FINISH, USAGE, DONE)(response, request);
+    };
+    assert.deepEqual(await drained(await start({}, engine)), [CHOICE_END, END]);
+  });
+
+  it('needs no end mark, nor a last empty line, where every choice has ended', async () => {
+    for (const pieces of [
+      [say('a'), FINISH, USAGE],
+      [say('a'), FINISH, USAGE.trimEnd()],
+      [say('a'), `${FINISH}${USAGE}data: [DONE]`],
+    ]) {
+      play = stream(...pieces);
+      const events = await answerOf();
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        ['text', 'choice-end', 'end'],
+      );
+    }
+    play = stream('\uFEFF', say('a'), FINISH.trimEnd());
+    assert.deepEqual((await answerOf()).at(0), text('a'));
+  });
+
+  it('makes events of an answer that was not streamed', async () => {
+    play = reply(200, {
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content: 'Hello',
+            tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+          },
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage: { prompt_tokens: 3, completion_tokens: 2 },
+    });
+    assert.deepEqual(await answerOf(), [
+      text('Hello'),
+      { type: 'tool-call', choice: 0, index: 0, id: 'c', name: 'f' },
+      { type: 'tool-arguments', choice: 0, index: 0, text: '{}' },
+      { ...CHOICE_END, reason: 'tool-calls' },
+      END,
+    ]);
+  });
+
+  const refusals: readonly {
+    readonly name: string;
+    readonly status: number;
+    readonly body?: unknown;
+    readonly headers?: Record<string, string>;
+    readonly kind: string;
+    readonly message?: string | RegExp;
+    readonly cause?: RegExp;
+    readonly retryAfterSeconds?: number;
+  }[] = [
+    {
+      name: 'a bad parameter, in the upstream’s own words',
+      status: 400,
+      body: { error: { message: 'temperature must be at most 2', code: 'x' } },
+      kind: 'invalid-request',
+      message: 'temperature must be at most 2',
+    },
+    {
+      name: 'a bad body as FastAPI says it',
+      status: 422,
+      body: { detail: [{ loc: ['body', 'n'] }] },
+      kind: 'invalid-request',
+      message: '[{"loc":["body","n"]}]',
+    },
+    {
+      name: 'a page instead of words',
+      status: 400,
+      body: '<html>no</html>',
+      kind: 'invalid-request',
+      message: 'The upstream refused the request as invalid.',
+    },
+    {
+      name: 'words that repeat the key',
+      status: 400,
+      body: { message: `do not send ${KEY} here` },
+      kind: 'invalid-request',
+      message: 'do not send [key] here',
+    },
+    {
+      name: 'a very long message',
+      status: 400,
+      body: { error: '🙂'.repeat(600) },
+      kind: 'invalid-request',
+      message: `${'🙂'.repeat(500)}…`,
+    },
+    {
+      name: 'our key',
+      status: 401,
+      body: { error: { message: `Incorrect API key provided: ${KEY}` } },
+      kind: 'upstream-failed',
+      message: 'The upstream failed on this request.',
+      cause: /answered 401: it does not accept our key/,
+    },
+    { name: 'our key’s rights', status: 403, kind: 'upstream-failed', cause: /apiKeyEnv/ },
+    {
+      name: 'a model it does not have',
+      status: 404,
+      body: { object: 'error', message: 'The model `x` does not exist.', code: 404 },
+      kind: 'upstream-failed',
+      message: 'The upstream failed on this request.',
+      cause: /catalogue entry.*The model `x` does not exist/,
+    },
+    { name: 'the size', status: 413, kind: 'too-large' },
+    { name: 'the rate', status: 429, headers: { 'retry-after': '7' }, kind: 'overloaded', retryAfterSeconds: 7 },
+    { name: 'for now', status: 503, headers: { 'retry-after': 'Fri, 01 Jan 2038' }, kind: 'overloaded' },
+    { name: 'with a failure', status: 500, body: { error: `boom ${KEY}` }, kind: 'upstream-failed', cause: /boom/ },
+    { name: 'after its own time-out', status: 504, body: '<html>', kind: 'timeout' },
+    { name: 'with nothing', status: 204, kind: 'upstream-failed', cause: /answered 204/ },
+    { name: 'with an empty 200', status: 200, body: '', kind: 'upstream-failed', cause: /nothing/ },
+    {
+      name: 'with a page',
+      status: 200,
+      body: '<html>',
+      headers: { 'content-type': 'text/html' },
+      kind: 'upstream-failed',
+    },
+    {
+      name: 'with an error in a 200',
+      status: 200,
+      body: { error: { message: 'x', code: 400 } },
+      kind: 'invalid-request',
+    },
+    { name: 'with no choices', status: 200, body: { choices: [] }, kind: 'upstream-failed' },
+  ];
+  for (const { name, status, body = '', headers, ...expected } of refusals) {
+    it(`refuses at the start what the upstream refuses: ${name} (${status})`, async () => {
+      play = reply(status, body, headers);
+      const error = await rejectionOf(start());
+      assert.equal(error.kind, expected.kind);
+      if (typeof expected.message === 'string') assert.equal(error.message, expected.message);
+      if (expected.cause) assert.match(error.cause instanceof Error ? error.cause.message : '', expected.cause);
+      assert.equal(error.retryAfterSeconds, expected.retryAfterSeconds);
+    });
+  }
+
+  it('follows no redirect: the key goes nowhere else', async () => {
+    play = reply(307, '', { location: `${base}/elsewhere` });
+    const error = await rejectionOf(start());
+    assert.equal(error.kind, 'upstream-failed');
+    assert.deepEqual(
+      asked.map(({ url }) => url),
+      ['/v1/chat/completions'],
+    );
+  });
+
+  it('refuses a key that no header can carry without saying it', async () => {
+    const error = await rejectionOf((async () => engineWith({ apiKey: `${KEY}\n` }))());
+    assert.equal(error.kind, 'upstream-failed');
+  });
+
+  it('fails when nobody listens', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await once(closed, 'listening');
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    await once(closed, 'close');
+    const error = await rejectionOf(start({}, engineWith({ url: `http://127.0.0.1:${port}` })));
+    assert.equal(error.kind, 'upstream-failed');
+    assert.match(error.cause instanceof Error ? error.cause.message : '', /ECONNREFUSED/);
+  });
+
+  const broken: readonly { name: string; pieces: readonly (string | Uint8Array)[]; before: readonly EngineEvent[] }[] =
+    [
+      { name: 'an empty stream', pieces: [], before: [] },
+      { name: 'nothing but an end mark', pieces: [DONE], before: [] },
+      { name: 'an end without a finish reason', pieces: [say('a')], before: [text('a')] },
+      { name: 'an end mark without a finish reason', pieces: [say('a'), DONE], before: [text('a')] },
+      { name: 'garbage', pieces: [say('a'), frame('{"choices":[{'), FINISH, DONE], before: [text('a')] },
+      { name: 'an error', pieces: [say('a'), frame({ error: { message: 'boom' } }), DONE], before: [text('a')] },
+      { name: 'half an event', pieces: [say('a'), FINISH.slice(0, -10)], before: [text('a')] },
+    ];
+  for (const { name, pieces, before: said } of broken) {
+    it(`rejects an answer that breaks: ${name}`, async () => {
+      play = stream(...pieces);
+      const events: EngineEvent[] = [];
+      const error = await rejectionOf(drained(await start(), events));
+      assert.equal(error.kind, 'upstream-failed');
+      assert.deepEqual(events, said);
+    });
+  }
+
+  it('rejects when the upstream dies before its head, before its first event and after it', async () => {
+    play = (_, request) => request.socket.destroy();
+    assert.equal((await rejectionOf(start())).kind, 'upstream-failed');
+    for (const said of ['', say('a')]) {
+      play = (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(`: hello\n\n${said}`, () => response.destroy());
+      };
+      const error = await rejectionOf(drained(await start()));
+      assert.equal(error.kind, 'upstream-failed');
+      assert.match(error.cause instanceof Error ? error.cause.message : '', /ECONNRESET/);
+    }
+  });
+
+  it('gives up an upstream that hangs: without a head, with comments only, in mid-answer, in a refusal', async () => {
+    const timeouts = { firstTokenMs: 40, idleMs: 40 };
+    const hang =
+      (head: string | undefined, status = 200): Play =>
+      (response) => {
+        if (head === undefined) return;
+        response.writeHead(status, { 'content-type': 'text/event-stream' });
+        response.write(head);
+      };
+    for (const [how, step] of [
+      [hang(undefined), /first event/],
+      [hang(': ping\n\n'), /first event/],
+      [hang(frame({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] })), /first event/],
+      [hang(say('a')), /next piece/],
+      [hang('{"error"', 500), /first event/],
+    ] as const) {
+      play = how;
+      const closed = new Promise((resolve) =>
+        server.once('request', (request) => request.socket.once('close', resolve)),
+      );
+      const error = await rejectionOf(start({}, engineWith({ timeouts })).then((started) => drained(started)));
+      assert.equal(error.kind, 'timeout');
+      assert.match(error.cause instanceof Error ? error.cause.message : '', step);
+      await closed;
+    }
+  });
+
+  it('gives up an address that takes no connection', async () => {
+    const mute = createTcpServer((socket) => socket.resume()).listen(0, '127.0.0.1');
+    await once(mute, 'listening');
+    const url = `https://127.0.0.1:${(mute.address() as AddressInfo).port}`; // the handshake is part of connecting
+    const error = await rejectionOf(start({}, engineWith({ url, timeouts: { connectMs: 40 } })));
+    assert.equal(error.kind, 'timeout');
+    assert.match(error.cause instanceof Error ? error.cause.message : '', /connecting/);
+    mute.close();
+    await once(mute, 'close');
+  });
+
+  it('takes an answer that drips, byte by byte', async () => {
+    play = async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const byte of Buffer.from(`${say('é')}${FINISH}${USAGE}`)) {
+        await new Promise<void>((written) => response.write(Uint8Array.of(byte), () => setImmediate(written)));
+      }
+      response.end(DONE);
+    };
+    assert.deepEqual(await answerOf(), [text('é'), CHOICE_END, END]);
+  });
+
+  it('does not count the time a slow reader takes', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    play = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(say('a'));
+      release = () => response.end(`${FINISH}${USAGE}${DONE}`);
+    };
+    let release = (): void => undefined;
+    const idleMs = 20;
+    const { batches } = await start({}, engineWith({ timeouts: { idleMs } }));
+    const events: EngineEvent[] = [];
+    for await (const batch of batches) {
+      events.push(...batch);
+      if (events.length > 1) continue;
+      t.mock.timers.tick(3 * idleMs);
+      release();
+    }
+    assert.deepEqual(events, [text('a'), CHOICE_END, END]);
+  });
+
+  const forever: Play = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(say('a'));
+  };
+  const closedByUs = (): Promise<unknown> =>
+    new Promise((resolve) => server.once('request', (_, response) => response.once('close', resolve)));
+
+  it('closes the connection when its reader leaves', async () => {
+    play = forever;
+    const closed = closedByUs();
+    for await (const batch of (await start()).batches) {
+      assert.deepEqual(batch, [text('a')]);
+      break;
+    }
+    await closed;
+  });
+
+  it('closes the connection when the signal aborts: before the head, unread, in mid-answer', async () => {
+    const reason = new ServiceError('timeout', 'deadline');
+    for (const how of ['before the head', 'unread', 'reading'] as const) {
+      const abort = new AbortController();
+      const closed = closedByUs();
+      play = how === 'before the head' ? () => abort.abort(reason) : forever;
+      const started = engineWith().start(REQUEST, abort.signal);
+      if (how === 'before the head') assert.equal(await rejectionOf(started), reason);
+      else {
+        const { batches } = await started;
+        if (how === 'unread') abort.abort(reason);
+        else {
+          const reading = (async () => {
+            for await (const batch of batches) if (batch.length > 0) abort.abort(reason);
+          })();
+          assert.equal(await rejectionOf(reading), reason);
+        }
+      }
+      await closed;
+    }
+  });
+
+  it('does not ask at all for a caller that has gone', async () => {
+    assert.equal((await rejectionOf(engineWith().start(REQUEST, AbortSignal.abort()))).kind, 'cancelled');
+    assert.equal(asked.length, 0);
+  });
+
+  it('breaks off what runs when it is closed', async () => {
+    play = forever;
+    const engine = engineWith();
+    const { batches } = await start({}, engine);
+    const reading = (async () => {
+      for await (const batch of batches) if (batch.length > 0) await engine.close();
+    })();
+    assert.equal((await rejectionOf(reading)).kind, 'upstream-failed');
+  });
+
+  it('says what is known of the model, and does not guess at token counts', async () => {
+    const engine = engineWith();
+    const model = await engine.model();
+    assert.equal(model.contextTokens, 4096);
+    assert.equal(model.chatTemplate, undefined);
+    assert.deepEqual(model.specialTokens, []);
+    assert.equal((await rejectionOf(engine.countTokens(REQUEST.input))).kind, 'unsupported');
+  });
+});
