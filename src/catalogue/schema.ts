@@ -143,7 +143,7 @@ const QUALIFIERS = [
 ] as const;
 
 /** A text in `weights` is another name for weights; `aliases` are tried in the order in which they stand. */
-export const catalogueSchema = z.strictObject({
+const catalogueSchema = z.strictObject({
   models: z.record(modelName, model).default({}),
   weights: z.record(weightsName, z.union([weightsName, weights])).default({}),
   aliases: z.record(z.string().min(1), z.string().min(1)).default({}),

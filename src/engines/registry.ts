@@ -13,6 +13,8 @@ export interface Registry {
 
 interface Loaded {
   readonly engine: Promise<TextEngine>;
+  /** An engine that is still being made has somebody waiting for it. */
+  isMade: boolean;
   running: number;
   usedAt: number;
 }
@@ -28,7 +30,9 @@ export function createRegistry({ enginesMax }: { enginesMax: number }): Registry
   };
 
   const makeRoom = async (): Promise<void> => {
-    const idle = [...loaded].filter(([, entry]) => entry.running === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
+    const idle = [...loaded]
+      .filter(([, entry]) => entry.isMade && entry.running === 0)
+      .toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
     for (const [key] of idle.slice(0, Math.max(0, loaded.size + 1 - enginesMax))) await drop(key);
   };
 
@@ -37,10 +41,14 @@ export function createRegistry({ enginesMax }: { enginesMax: number }): Registry
       let entry = loaded.get(key);
       if (!entry) {
         const made = makeRoom().then(create);
-        const fresh: Loaded = { engine: made.then((engine) => counted(engine, () => fresh)), running: 0, usedAt: 0 };
+        const engine = made.then((bare) => counted(bare, () => fresh));
+        const fresh: Loaded = { engine, isMade: false, running: 0, usedAt: 0 };
         entry = fresh;
         loaded.set(key, fresh);
-        fresh.engine.catch(() => loaded.get(key) === fresh && loaded.delete(key));
+        engine.then(
+          () => (fresh.isMade = true),
+          () => loaded.get(key) === fresh && loaded.delete(key),
+        );
       }
       entry.usedAt = ++uses;
       return await entry.engine;

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { ServiceError } from '../core/error.ts';
+import { abortReason } from './abort-reason.ts';
 
 /** A program that we start, watch and start again. */
 export interface ChildSpec<Ready> {
@@ -23,6 +24,11 @@ export interface Supervisor<Ready> {
    * @throws ServiceError `overloaded` when it does not come up in time, or keeps failing.
    */
   ready(signal?: AbortSignal): Promise<Ready>;
+  /**
+   * A caller has found this child dead. Resolves when its end is known here too, so that the next `ready` is not the same
+   * one; after a while also when the child lives.
+   */
+  gone(ready: Ready): Promise<void>;
   readonly state: 'stopped' | 'starting' | 'ready' | 'failing';
   /** Process id while there is a child. */
   readonly pid: number | undefined;
@@ -49,7 +55,7 @@ export interface SupervisorTimes {
 }
 
 /** Ours. A native engine loads a large model in seconds; a wedged one is noticed within half a minute. */
-export const SUPERVISOR_TIMES: SupervisorTimes = {
+const SUPERVISOR_TIMES: SupervisorTimes = {
   startMsMax: 300_000,
   waitMsMax: 60_000,
   heartbeatMs: 5_000,
@@ -61,6 +67,9 @@ export const SUPERVISOR_TIMES: SupervisorTimes = {
 
 /** After this many failed starts in a row callers are refused at once; starting goes on with backoff. */
 const FAILED_STARTS_MAX = 3;
+
+/** A broken connection is seen before the end of the process behind it, by far less than this, in ms. */
+const END_NOTICED_MS_MAX = 2_000;
 
 /** Lines of standard error kept for the log of a failed start. */
 const STDERR_LINES_MAX = 20;
@@ -93,8 +102,10 @@ export function createSupervisor<Ready>(
       stderr.push(line);
       if (stderr.length > STDERR_LINES_MAX) stderr.shift();
     });
+    let isOver = false;
     createInterface({ input: started.stdout }).on('line', (line) => {
-      if (current !== undefined) return;
+      // Its last words may arrive after its end.
+      if (isOver || current !== undefined) return;
       const ready = spec.handshake(line);
       if (ready === undefined) return;
       clearTimeout(startTimer);
@@ -104,7 +115,6 @@ export function createSupervisor<Ready>(
       beat(started, ready, 0);
       for (const waiter of waiters.splice(0)) waiter.resolve(ready);
     });
-    let isOver = false;
     const over = (how: Readonly<Record<string, unknown>>): void => {
       if (isOver) return;
       isOver = true;
@@ -169,7 +179,7 @@ export function createSupervisor<Ready>(
           reject: (error: unknown) => done(() => reject(error)),
         };
         const timer = setTimeout(() => waiter.reject(unavailable()), times.waitMsMax);
-        const onAbort = (): void => waiter.reject(signal?.reason);
+        const onAbort = (): void => waiter.reject(signal && abortReason(signal));
         const done = (settle: () => void): void => {
           clearTimeout(timer);
           signal?.removeEventListener('abort', onAbort);
@@ -181,13 +191,26 @@ export function createSupervisor<Ready>(
         if (signal?.aborted) onAbort();
       });
     },
+    async gone(ready) {
+      const last = child;
+      if (current !== ready || !last) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, END_NOTICED_MS_MAX);
+        last.once('exit', () => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    },
     async stop() {
       isStopping = true;
       clearTimeout(restartTimer);
+      restartTimer = undefined;
       clearTimeout(heartbeatTimer);
       for (const waiter of waiters.splice(0)) waiter.reject(unavailable());
       const last = child;
-      if (!last || last.exitCode !== null || last.signalCode !== null) return;
+      // Without a pid it could not be started, and will not end.
+      if (last?.pid === undefined || last.exitCode !== null || last.signalCode !== null) return;
       const ended = new Promise<void>((resolve) => last.once('exit', () => resolve()));
       const killTimer = setTimeout(() => last.kill('SIGKILL'), times.stopMsMax);
       last.stdin?.end();

@@ -8,10 +8,10 @@ import type { Admission, Permit } from './admission.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 import { createPromptRenderer } from './prompt.ts';
-import { createBlocks } from './stages/blocks.ts';
+import { brokenStream, createBlocks } from './stages/blocks.ts';
 
 interface Needs {
-  readonly catalogue: () => Catalogue;
+  readonly catalogue: Pick<Catalogue, 'resolve'>;
   /** The engine that serves a model; loads it if need be. */
   readonly engineFor: (model: ResolvedModel) => Promise<TextEngine>;
   /** What the family of a model adds to prompt and stops. */
@@ -28,9 +28,11 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
   const rendererOf = createPromptRenderer();
 
   return async (request, { interface: wanted }, context) => {
-    const model = catalogue().resolve(request.model, { interface: wanted, region: context.owner.region });
+    const model = catalogue.resolve(request.model, { interface: wanted, region: context.owner.region });
     context.log.add({ model: model.entry.name });
     const permit = await admission.admit({ owner: context.owner, model: model.entry.name, choices: request.choices });
+    // Aborts a run that nobody will read.
+    const unused = new AbortController();
     try {
       const engine = await engineFor(model);
       checkAbilities(request, model, engine);
@@ -41,7 +43,7 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
           : { type: 'segments', segments: rendererOf(await engine.model())(request.messages, style) };
       const started = await engine.start(
         toEngineRequest(request, model, input, style.stopTokens, context),
-        context.signal,
+        AbortSignal.any([context.signal, unused.signal]),
       );
       const promptTokens = started.promptTokens ?? 0;
       const reservation = await ledger.reserve({
@@ -52,10 +54,11 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
       });
       const isClamped = request.maxTokens !== undefined && (started.maxTokens ?? Infinity) < request.maxTokens;
       return {
-        batches: run(started, request.choices, { permit, reservation, context }),
+        batches: readOnce(started, request.choices, { permit, reservation, context }),
         ignored: isClamped ? ['max_tokens(clamped)'] : [],
       };
     } catch (error) {
+      unused.abort();
       permit.release();
       throw error;
     }
@@ -109,11 +112,52 @@ interface RunNeeds {
   readonly context: RequestContext;
 }
 
-/** Engine events through the stages of their choice. The permit is released and the usage settled whatever happens. */
-async function* run(
+/** The run's events. What it holds is given back whatever happens, also when the caller leaves before reading begins. */
+function readOnce(
   started: EngineStart,
   choices: number,
   { permit, reservation, context }: RunNeeds,
+): AsyncIterable<readonly GenerationEvent[]> {
+  let isRead = false;
+  let isOver = false;
+  const over = (usage: Usage, how: Ending): void => {
+    if (isOver) return;
+    isOver = true;
+    permit.release();
+    reservation.settle(usage, how);
+  };
+  const abandon = (): void => {
+    if (!isRead) over(usageOf(started, 0), 'cancelled');
+  };
+  if (context.signal.aborted) abandon();
+  else context.signal.addEventListener('abort', abandon, { once: true });
+  return {
+    [Symbol.asyncIterator]() {
+      const events = run(started, choices, { over, context });
+      return {
+        next() {
+          isRead = true;
+          return events.next();
+        },
+        return: () => events.return(),
+      };
+    },
+  };
+}
+
+type Ending = Parameters<Reservation['settle']>[1];
+
+const usageOf = (started: EngineStart, completionTokens: number): Usage => ({
+  promptTokens: started.promptTokens ?? 0,
+  cachedTokens: started.cachedTokens ?? 0,
+  completionTokens,
+});
+
+/** Engine events through the stages of their choice. */
+async function* run(
+  started: EngineStart,
+  choices: number,
+  { over, context }: { over: (usage: Usage, how: Ending) => void; context: RequestContext },
 ): AsyncGenerator<readonly GenerationEvent[], void> {
   const stages = Array.from({ length: choices }, (_, choice) => createBlocks(choice));
   const startedAt = performance.now();
@@ -124,6 +168,7 @@ async function* run(
   ];
   const emit = (event: GenerationEvent): void => void out.push(event);
   const take = (event: EngineEvent): void => {
+    if (usage) throw brokenStream('an event after the end');
     if (event.type === 'end') {
       for (const stage of stages) stage.end(emit);
       usage = event.usage;
@@ -131,9 +176,11 @@ async function* run(
       return;
     }
     if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
-    stages[event.choice]?.push(event, emit);
+    const stage = stages[event.choice];
+    if (!stage) throw brokenStream('an event of a choice that nobody asked for');
+    stage.push(event, emit);
   };
-  let how: 'finished' | 'cancelled' | 'failed' = 'cancelled';
+  let broken: Ending | undefined;
   try {
     for await (const batch of started.batches) {
       for (const event of batch) take(event);
@@ -142,27 +189,21 @@ async function* run(
       out = [];
       yield ready;
     }
-    if (!usage)
-      throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: 'a stream without end' });
-    how = 'finished';
+    if (!usage) throw brokenStream('a stream without end');
   } catch (error) {
-    how = context.signal.aborted ? 'cancelled' : 'failed';
+    broken = context.signal.aborted ? 'cancelled' : 'failed';
     throw error;
   } finally {
-    permit.release();
     // A run that was broken off has no count of its own: what was said is what is known.
-    const consumed = usage ?? {
-      promptTokens: started.promptTokens ?? 0,
-      cachedTokens: started.cachedTokens ?? 0,
-      completionTokens: spoken,
-    };
-    reservation.settle(consumed, usage ? 'finished' : how);
+    const consumed = usage ?? usageOf(started, spoken);
+    const ended = broken ?? (usage ? 'finished' : 'cancelled');
+    over(consumed, ended);
     context.log.add({
       promptTokens: consumed.promptTokens,
       cachedTokens: consumed.cachedTokens,
       completionTokens: consumed.completionTokens,
       generateMs: Math.round(performance.now() - startedAt),
-      ended: how,
+      ended,
     });
   }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startHttp } from './test-http.ts';
-import type { TestHttp } from './test-http.ts';
-import { connectRaw } from './test-http.ts';
+import { startHttp } from './__fixtures__/test-http.ts';
+import type { TestHttp } from './__fixtures__/test-http.ts';
+import { connectRaw } from './__fixtures__/test-http.ts';
 
 let front: TestHttp;
 before(async () => {

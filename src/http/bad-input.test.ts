@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { chatRequest, connectRaw, startHttp } from './test-http.ts';
-import type { TestHttp } from './test-http.ts';
+import { chatRequest, connectRaw, startHttp } from './__fixtures__/test-http.ts';
+import type { TestHttp } from './__fixtures__/test-http.ts';
 import type { Endpoint, Family } from '../protocols/endpoint.ts';
 
 // Bad input, the answer to it, in each family's shape: always 4xx, JSON, with a request id and no text of the caller's.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import type { Generate } from '../generation/generation.ts';
-import { END, OPEN, START, chatRequest, connectRaw, say, startHttp } from './test-http.ts';
+import { END, OPEN, START, chatRequest, connectRaw, say, startHttp } from './__fixtures__/test-http.ts';
 
 /** Says `Hel`, then waits for `go`. */
 function gated(): { readonly generate: Generate; readonly go: () => void } {

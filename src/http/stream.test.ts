@@ -5,7 +5,7 @@ import { ServiceError } from '../core/error.ts';
 import type { GenerationEvent } from '../core/event.ts';
 import type { Generate } from '../generation/generation.ts';
 import { pump } from './stream.ts';
-import { END, OPEN, START, chatRequest, connectRaw, of, say, saying, startHttp } from './test-http.ts';
+import { END, OPEN, START, chatRequest, connectRaw, of, say, saying, startHttp } from './__fixtures__/test-http.ts';
 
 type Batch = readonly GenerationEvent[];
 

@@ -258,4 +258,4 @@ export function unservedRoutes(served: readonly Route[]): readonly UnservedRoute
     .filter(({ method, path }) => !have.has(`${method} ${path}`));
 }
 
-export const NOT_SERVED = 'not served by this version';
+const NOT_SERVED = 'not served by this version';

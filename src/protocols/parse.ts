@@ -12,7 +12,7 @@ export interface ParseOptions {
 }
 
 /** wire.md 1.7, for a body that is no JSON object. */
-export const BODY_INVALID = 'Required body invalid, please check the request body format.';
+const BODY_INVALID = 'Required body invalid, please check the request body format.';
 
 /**
  * The value in the schema's form.

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Message } from '../../src/core/message.ts';
 import { createPromptRenderer } from '../../src/generation/prompt.ts';
 import { answerOf, engineRequest } from '../contracts/engine-contract.ts';
+import type { Answer } from '../contracts/engine-contract.ts';
 import { openLlama } from './llama.ts';
 import type { Llama } from './llama.ts';
 import { lacks, SMALL } from './weights.ts';
@@ -18,7 +19,11 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
     const seeded = engineRequest('Write a haiku about the sea, the wind, the gulls and the long way home.', {
       sampling: { temperature: 0.9, seed: 11 },
       maxTokens: 24,
+      logprobs: { top: 0 },
     });
+    // To the last bit: the text alone may survive a difference that another prompt would not.
+    const logprobsOf = ({ events }: Answer) =>
+      events.flatMap((event) => (event.type === 'text' ? (event.logprobs ?? []).map(({ logprob }) => logprob) : []));
     const alone = await answerOf(llama.engine, seeded);
     const caller = new AbortController();
     const others = await Promise.all(
@@ -39,6 +44,8 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
     assert.ok(alone.text.length > 20);
     assert.equal(beside.text, alone.text);
     assert.equal(elsewhere.text, alone.text);
+    assert.deepEqual(logprobsOf(beside), logprobsOf(alone));
+    assert.deepEqual(logprobsOf(elsewhere), logprobsOf(alone));
     assert.ok((beside.start.cachedTokens ?? 0) > 0);
     assert.equal(elsewhere.start.cachedTokens, 0);
   });

@@ -14,9 +14,18 @@ export interface SampledToken {
 
 export type Verdict =
   | { readonly type: 'more' }
-  /** `keepTokens` of this phase's tokens stay in the context; what matched `until.text` does not. */
-  | { readonly type: 'phase-end'; readonly keepTokens: number }
-  | { readonly type: 'finished'; readonly reason: FinishReason; readonly stop?: string };
+  /**
+   * `keepTokens` of this phase's tokens stay in the context; what matched `until.text` does not. `keepText` stood before
+   * the match in the first token that leaves.
+   */
+  | { readonly type: 'phase-end'; readonly keepTokens: number; readonly keepText: string }
+  | Finished;
+
+export interface Finished {
+  readonly type: 'finished';
+  readonly reason: FinishReason;
+  readonly stop?: string;
+}
 
 /**
  * From sampled tokens to lines: phases, limits, stop sequences and halves of characters, for one choice.
@@ -26,8 +35,8 @@ export type Verdict =
  */
 export interface ChoiceOutput {
   push(token: SampledToken): Verdict;
-  /** The context is full: what was held back is said. */
-  cut(): void;
+  /** The context is full: what was held back is said. It may turn out to hold a stop string. */
+  cut(): Finished;
   /** The next phase begins (after a `phase-end`). */
   nextPhase(): void;
   /** Position of the phase. */
@@ -42,9 +51,19 @@ type OutputCall = Pick<GenerateCall, 'stop' | 'maxTokens' | 'maxTotalTokens' | '
 
 interface Pending {
   readonly token: SampledToken;
-  /** Characters of the phase before and after this token's text. */
+  readonly text: string;
+  /** Characters of the phase before this token's text. */
   readonly startChar: number;
+  /** Characters that must be out before this token's text is: one more than there are yet for half a character. */
   readonly endChar: number;
+}
+
+interface Match {
+  readonly stop: string;
+  /** Tokens that carry a part of it. */
+  readonly carriers: number;
+  /** What the first of them says before it. */
+  readonly before: string;
 }
 
 export function createChoiceOutput(call: OutputCall, choice: number, emit: (line: Line) => void): ChoiceOutput {
@@ -81,31 +100,59 @@ export function createChoiceOutput(call: OutputCall, choice: number, emit: (line
   };
 
   /** Passes one token's text on; says which stop string it completed. */
-  const release = (token: SampledToken): string | undefined => {
+  const release = (token: SampledToken): Match | undefined => {
     const piece = splitter.push(token.bytes);
-    pending.push({ token, startChar: charsIn, endChar: charsIn + piece.length });
+    const isHalf = piece === '' && token.bytes.length > 0;
+    pending.push({ token, text: piece, startChar: charsIn, endChar: charsIn + (isHalf ? 1 : piece.length) });
     charsIn += piece.length;
     const { text, match } = matcher.push(piece);
     charsOut += text.length;
-    // On a match, a token that began before the stop string has given text to the answer.
-    const isOut = match === undefined ? (e: Pending) => e.endChar <= charsOut : (e: Pending) => e.startChar < charsOut;
-    const released = takePending(isOut);
-    say(token.id, text, released);
+    if (match === undefined) {
+      say(
+        token.id,
+        text,
+        takePending((entry) => entry.endChar <= charsOut),
+      );
+      return undefined;
+    }
+    const carriers = pending.filter((entry) => entry.endChar > charsOut);
+    const [first] = carriers;
+    const before = first ? first.text.slice(0, Math.max(0, charsOut - first.startChar)) : '';
+    // A token that began before the stop string has given text to the answer.
+    say(
+      token.id,
+      text,
+      takePending((entry) => entry.startChar < charsOut),
+    );
+    return { stop: match, carriers: carriers.length, before };
+  };
+
+  /**
+   * Says what is held back, up to a stop string where that holds one. A character cut in half by a limit is left out;
+   * otherwise it shows as U+FFFD.
+   */
+  const flush = ({ isCut }: { isCut: boolean }): string | undefined => {
+    for (const token of heldTokens.splice(0)) {
+      const match = release(token);
+      if (match) return match.stop;
+    }
+    const { text, match } = matcher.push(isCut ? '' : splitter.end());
+    say(
+      pending.at(-1)?.token.id ?? -1,
+      match === undefined ? text + matcher.end() : text,
+      takePending(() => true),
+    );
     return match;
   };
 
-  /** Says what is held back. A character cut in half by a limit is left out; otherwise it shows as U+FFFD. */
-  const flush = ({ isCut }: { isCut: boolean }): void => {
-    for (const token of heldTokens.splice(0)) release(token);
-    const rest = isCut ? '' : splitter.end();
-    const { text, match } = matcher.push(rest);
-    const last = match === undefined ? text + matcher.end() : text;
-    say(
-      pending.at(-1)?.token.id ?? -1,
-      last,
-      takePending(() => true),
-    );
-  };
+  const finish = (reason: FinishReason, stop: string | undefined): Finished =>
+    stop === undefined ? { type: 'finished', reason } : { type: 'finished', reason: 'stop', stop };
+
+  /** The phase is over; the whole may be too. */
+  const endPhase = (keepTokens: number, keepText: string): Verdict =>
+    total >= (call.maxTotalTokens ?? Infinity)
+      ? finish('length', undefined)
+      : { type: 'phase-end', keepTokens, keepText };
 
   const stopTokens = (): readonly (readonly number[])[] => (isLast ? call.stop.tokens : []);
 
@@ -126,15 +173,9 @@ export function createChoiceOutput(call: OutputCall, choice: number, emit: (line
 
   const limitVerdict = (): Verdict => {
     const until = isLast ? call.maxTokens : call.phases[phase]?.until?.tokens;
-    if (total >= (call.maxTotalTokens ?? Infinity) || (isLast && phaseTokens >= (until ?? Infinity))) {
-      flush({ isCut: true });
-      return { type: 'finished', reason: 'length' };
-    }
-    if (!isLast && phaseTokens >= (until ?? Infinity)) {
-      flush({ isCut: true });
-      return { type: 'phase-end', keepTokens: phaseTokens };
-    }
-    return { type: 'more' };
+    if (total < (call.maxTotalTokens ?? Infinity) && phaseTokens < (until ?? Infinity)) return { type: 'more' };
+    const stop = flush({ isCut: true });
+    return isLast ? finish('length', stop) : endPhase(phaseTokens, '');
   };
 
   return {
@@ -148,11 +189,11 @@ export function createChoiceOutput(call: OutputCall, choice: number, emit: (line
       return isLast ? earlier : total;
     },
     nextPhase: beginPhase,
-    cut: () => flush({ isCut: true }),
+    cut: () => finish('length', flush({ isCut: true })),
     push(token) {
       if (token.isEnd) {
-        flush({ isCut: false });
-        return isLast ? { type: 'finished', reason: 'stop' } : { type: 'phase-end', keepTokens: phaseTokens };
+        const stop = flush({ isCut: false });
+        return isLast ? finish('stop', stop) : endPhase(phaseTokens, '');
       }
       phaseTokens++;
       total++;
@@ -162,17 +203,15 @@ export function createChoiceOutput(call: OutputCall, choice: number, emit: (line
       const hit = stops.find((stop) => endsWith(heldTokens, stop, stop.length));
       if (hit) {
         heldTokens.splice(heldTokens.length - hit.length);
-        flush({ isCut: false });
-        return { type: 'finished', reason: 'stop' };
+        return finish('stop', flush({ isCut: false }));
       }
       const keep = longestOpenStop(heldTokens, stops);
       for (const ready of heldTokens.splice(0, heldTokens.length - keep)) {
         const match = release(ready);
         if (match === undefined) continue;
-        if (isLast) return { type: 'finished', reason: 'stop', stop: match };
+        if (isLast) return finish('stop', match.stop);
         // Tokens that carry the mark leave the context, so that every way out of a phase is closed alike.
-        const carriers = pending.length;
-        return { type: 'phase-end', keepTokens: phaseTokens - carriers };
+        return endPhase(phaseTokens - match.carriers, match.before);
       }
       return limitVerdict();
     },

@@ -4,6 +4,7 @@ import { text as readText } from 'node:stream/consumers';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent, TokenLogprob, Usage } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
+import { abortReason } from '../abort-reason.ts';
 import type { EngineRequest, EngineStart } from '../engine.ts';
 import type { Counts, FailureKind, GenerateCall, Line, Refusal, TokenInput, WireAlternative } from './protocol.ts';
 
@@ -213,6 +214,3 @@ async function refusalOf(response: IncomingMessage): Promise<ServiceError> {
     },
   );
 }
-
-const abortReason = (signal: AbortSignal): unknown =>
-  signal.reason instanceof ServiceError ? signal.reason : new ServiceError('cancelled', 'The request was cancelled.');

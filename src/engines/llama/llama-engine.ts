@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -80,9 +80,24 @@ export async function createLlamaEngine(
     options.times,
   );
 
+  /** Passes a failure on. After that of a dead process, the next call gets another one. */
+  const failureOf =
+    (up: Up) =>
+    async (error: unknown): Promise<never> => {
+      if (error instanceof EngineGoneError) await supervisor.gone(up);
+      throw error;
+    };
+
   const generate = async (request: EngineRequest, signal: AbortSignal): Promise<EngineStart> => {
-    const { client } = await supervisor.ready(signal);
-    return await client.generate(request, signal);
+    const up = await supervisor.ready(signal);
+    const fail = failureOf(up);
+    const started = await up.client.generate(request, signal).catch(fail);
+    return { ...started, batches: failingWith(started.batches, fail) };
+  };
+
+  const count = async (input: TokenInput): Promise<number> => {
+    const up = await supervisor.ready();
+    return await up.client.countTokens(input).catch(failureOf(up));
   };
 
   return {
@@ -90,25 +105,41 @@ export async function createLlamaEngine(
     capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, choicesMax: options.sequences },
     async start(request, signal) {
       const again = (): Promise<EngineStart> => generate(request, signal);
+      let started: EngineStart;
       try {
-        const started = await again();
-        return { ...started, batches: retryUnspoken(started.batches, again) };
+        started = await again();
       } catch (error) {
         if (!(error instanceof EngineGoneError)) throw error;
         return await again();
       }
+      return { ...started, batches: retryUnspoken(started.batches, again) };
     },
     async model() {
       return (await supervisor.ready()).model;
     },
     async countTokens(input) {
-      return (await supervisor.ready()).client.countTokens(promptInput(input));
+      const tokens = promptInput(input);
+      return await count(tokens).catch((error: unknown) => {
+        if (!(error instanceof EngineGoneError)) throw error;
+        return count(tokens);
+      });
     },
     async close() {
       await supervisor.stop();
       rmSync(place.folder, { recursive: true, force: true });
     },
   };
+}
+
+async function* failingWith<T>(
+  batches: AsyncIterable<T>,
+  fail: (error: unknown) => Promise<never>,
+): AsyncGenerator<T, void> {
+  try {
+    yield* batches;
+  } catch (error) {
+    await fail(error);
+  }
 }
 
 /** A run that dies before it said anything is started once more. */
@@ -142,17 +173,36 @@ interface Place {
 
 /** A socket in a folder that is closed to others; where its path would be too long, one under the system's own. */
 async function choosePlace(runFolder: string): Promise<Place> {
-  const name = randomBytes(4).toString('hex');
+  const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
   if (process.platform === 'win32') {
     const folder = mkdtempSync(join(tmpdir(), 'parley-'));
     return { folder, socket: `127.0.0.1:${await freePort()}`, token: randomBytes(32).toString('hex') };
   }
+  sweep(runFolder);
   const wanted = join(runFolder, name);
   const isShort = Buffer.byteLength(join(wanted, 'engine.sock')) < SOCKET_PATH_BYTES_MAX;
   const folder = isShort ? wanted : mkdtempSync(join(tmpdir(), 'parley-'));
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chmodSync(folder, 0o700);
   return { folder, socket: join(folder, 'engine.sock') };
+}
+
+/** A process that was killed leaves its folder behind. */
+function sweep(runFolder: string): void {
+  if (!existsSync(runFolder)) return;
+  for (const name of readdirSync(runFolder)) {
+    const pid = Number(/^(\d+)-/.exec(name)?.[1]);
+    if (pid > 0 && !isAlive(pid)) rmSync(join(runFolder, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
+  }
 }
 
 const freePort = (): Promise<number> =>

@@ -25,7 +25,7 @@ export function createPrefillPace({ batchTokensMax }: { batchTokensMax: number }
     },
     observe({ tokens, items, ms }) {
       // Single generated tokens cost another price than rows of a prompt.
-      if (tokens < items * 4 || tokens < SLICE_TOKENS_MIN) return;
+      if (tokens < items * 4 || tokens < SLICE_TOKENS_MIN || ms <= 0) return;
       const seen = ms / tokens;
       msPerToken = msPerToken === undefined ? seen : msPerToken * 0.7 + seen * 0.3;
     },

@@ -1,8 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { FinishReason } from '../../core/event.ts';
 import { assert } from '../../lib/assert.ts';
 import { createChoiceOutput } from './choice-output.ts';
-import type { ChoiceOutput, SampledToken } from './choice-output.ts';
+import type { ChoiceOutput, Finished, SampledToken } from './choice-output.ts';
 import { createFairQueue } from './fair-queue.ts';
 import type { DecodeItem, LogitPlace, NativeGrammar, NativeModel, NativeSampler } from './native-model.ts';
 import { createPrefillPace } from './prefill-pace.ts';
@@ -64,9 +63,15 @@ interface Job {
   admittedAt: number;
   firstTokenAt: number;
   cachedTokens: number;
+  /** The sequences it holds; none while queued. */
+  readonly slots: Slot[];
   /** All choices; empty while queued. */
   choices: Choice[];
+  /** The prompt is evaluated, and every choice has its first token. */
+  isPromptDone: boolean;
   lines: Line[];
+  /** The caller has had a line: what fails now can no longer be refused. */
+  hasSpoken: boolean;
   isCancelled: boolean;
   isPaused: boolean;
   waitTimer: NodeJS.Timeout | undefined;
@@ -168,8 +173,11 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       admittedAt: 0,
       firstTokenAt: 0,
       cachedTokens: 0,
+      slots: [],
       choices: [],
+      isPromptDone: false,
       lines: [],
+      hasSpoken: false,
       isCancelled: false,
       isPaused: false,
       waitTimer: undefined,
@@ -215,6 +223,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     assert(plan, 'a sequence was free');
     const { slot } = plan;
     slots.hold(slot, workspace);
+    job.slots.push(slot);
     const first = createChoice(job, slot, 0);
     job.choices = [first];
     let reused = plan.reused;
@@ -230,6 +239,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       const next = slots.take();
       assert(next, 'a sequence was free');
       slots.hold(next, workspace);
+      job.slots.push(next);
       clear(next);
       job.choices.push(createChoice(job, next, job.choices.length));
     }
@@ -373,17 +383,20 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       for (const token of choice.pending.splice(0, tokens)) choice.slot.tokens.push(token);
       const place = places[at];
       if (place === undefined || choice.job.isCancelled) continue;
-      const isPromptDone = choice.history.length === 0 && choice.slot.tokens.length === choice.job.prompt.length;
-      if (isPromptDone && !(await attempt(choice.job, () => promptDone(choice)))) continue;
-      for (const sampled of isPromptDone ? choice.job.choices : [choice]) samplings.push({ choice: sampled, place });
+      const isFirst = !choice.job.isPromptDone;
+      if (isFirst && !(await attempt(choice.job, () => promptDone(choice)))) continue;
+      for (const sampled of isFirst ? choice.job.choices : [choice]) samplings.push({ choice: sampled, place });
     }
     // The first look at the logits may reorder them inside the library; the others then only read.
     const [head, ...rest] = samplings;
     if (!head) return;
+    const faults: { job: Job; error: unknown }[] = [];
     const sampleOne = ({ choice, place }: { choice: Choice; place: LogitPlace }) =>
-      attempt(choice.job, () => sample(choice, place));
+      sample(choice, place).catch((error: unknown) => void faults.push({ job: choice.job, error }));
     await sampleOne(head);
     await Promise.all(rest.map(sampleOne));
+    // Only now: failing a request frees its samplers, and one of its other choices may have been sampling.
+    for (const { job, error } of faults) fail(job, error);
   };
 
   /** A fault in the work for one request ends that request only. */
@@ -399,7 +412,8 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
 
   /** The prompt is in the cells of the first choice: the others get a copy, and all sample from the same logits. */
   const promptDone = async ({ slot, job }: Choice): Promise<void> => {
-    if (job.isSeeded) slot.seededTokens = Math.floor(slot.tokens.length / SEEDED_SLICE_TOKENS) * SEEDED_SLICE_TOKENS;
+    job.isPromptDone = true;
+    if (job.isSeeded) slot.seededTokens = wholeSlices(slot.tokens.length);
     job.firstTokenAt = clock.monotonic();
     for (const other of job.choices) if (other.slot !== slot) await copyState(slot, other.slot);
   };
@@ -438,47 +452,49 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     const verdict = choice.output.push(token);
     switch (verdict.type) {
       case 'more':
-        if (choice.slot.tokens.length < contextTokens) choice.pending = [token.id];
-        else {
-          choice.output.cut();
-          finishChoice(choice, 'length');
-        }
+        // Prompt and answer together are what the context holds, the last token included.
+        if (choice.slot.tokens.length + 1 < contextTokens) choice.pending = [token.id];
+        else finishChoice(choice, choice.output.cut());
         return;
       case 'finished':
-        finishChoice(choice, verdict.reason, verdict.stop);
+        finishChoice(choice, verdict);
         return;
       case 'phase-end':
-        nextPhase(choice, verdict.keepTokens);
+        nextPhase(choice, verdict);
     }
   };
 
-  const nextPhase = (choice: Choice, keepTokens: number): void => {
+  const nextPhase = (choice: Choice, { keepTokens, keepText }: { keepTokens: number; keepText: string }): void => {
     const { slot, job, output } = choice;
-    const append = job.call.phases[output.phase]?.thenAppend ?? [];
+    const append = [{ text: keepText, special: false }, ...(job.call.phases[output.phase]?.thenAppend ?? [])];
     const keepLength = choice.phaseStart + keepTokens;
-    if (slot.tokens.length <= keepLength) {
-      choice.pending = choice.phaseTokens.slice(slot.tokens.length - choice.phaseStart, keepTokens);
-    } else if (model.truncate(slot.sequence, keepLength)) {
-      slot.tokens.length = keepLength;
-      choice.pending = [];
-    } else {
-      // The cells are gone: the kept tokens are evaluated again.
-      choice.pending = slot.tokens.slice(0, keepLength);
-      clear(slot);
+    const context = [
+      ...slot.tokens.slice(0, choice.phaseStart),
+      ...choice.phaseTokens.slice(0, keepTokens),
+      ...tokenizeSegments(model, append),
+    ];
+    // At least one token is evaluated: its logits choose the first token of the phase.
+    let kept = Math.min(slot.tokens.length, keepLength, context.length - 1);
+    if (kept < slot.tokens.length) {
+      if (model.truncate(slot.sequence, kept)) slot.tokens.length = kept;
+      else {
+        clear(slot);
+        kept = 0;
+      }
+      slot.seededTokens = Math.min(slot.seededTokens, wholeSlices(kept));
     }
-    choice.pending = [...choice.pending, ...tokenizeSegments(model, append)];
-    choice.phaseStart = slot.tokens.length + choice.pending.length;
+    choice.pending = context.slice(kept);
+    choice.phaseStart = context.length;
     choice.phaseTokens = [];
     output.nextPhase();
     choice.sampler.dispose();
     choice.sampler = newSampler(job, choice.index, output.phase, choice.history);
-    const hasRoom = choice.phaseStart < contextTokens;
-    if (choice.pending.length === 0 || !hasRoom) finishChoice(choice, 'length');
+    if (context.length >= contextTokens) finishChoice(choice, { reason: 'length' });
   };
 
   // ---- ends ---------------------------------------------------------------------------------------------------------
 
-  const finishChoice = (choice: Choice, reason: FinishReason, stop?: string): void => {
+  const finishChoice = (choice: Choice, { reason, stop }: Omit<Finished, 'type'>): void => {
     choice.isFinished = true;
     choice.pending = [];
     choice.job.lines.push({
@@ -516,9 +532,11 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const fail = (job: Job, error: unknown): void => {
     if (!jobs.has(job)) return;
     // What the cells hold after a failed evaluation is not known.
-    for (const choice of job.choices) clear(choice.slot);
+    for (const slot of job.slots) clear(slot);
     leave(job);
-    job.caller.send([{ type: 'failed', kind: 'internal', message: String(error) }]);
+    const message = String(error);
+    if (!job.hasSpoken) return job.caller.refuse({ kind: 'internal', message });
+    job.caller.send([{ type: 'failed', kind: 'internal', message }]);
     job.caller.end();
   };
 
@@ -532,14 +550,15 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       choice.isFinished = true;
       choice.pending = [];
       choice.sampler.dispose();
-      slots.release(choice.slot);
     }
+    for (const slot of job.slots) slots.release(slot);
   };
 
   const deliver = (job: Job): void => {
     if (job.lines.length === 0) return;
     const lines = job.lines;
     job.lines = [];
+    job.hasSpoken = true;
     if (!job.caller.send(lines)) job.isPaused = true;
   };
 
@@ -580,6 +599,9 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     },
   };
 }
+
+/** What of so many tokens a seeded run has evaluated in slices of full size. */
+const wholeSlices = (tokens: number): number => tokens - (tokens % SEEDED_SLICE_TOKENS);
 
 /** The token of a special text, where the vocabulary has one. */
 function singleToken(model: NativeModel, text: string): readonly number[] {

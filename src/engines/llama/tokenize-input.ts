@@ -11,7 +11,9 @@ type Tokenizer = Pick<NativeModel, 'tokenize' | 'markupInText' | 'shouldPrependB
  */
 export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
   if (input.type === 'tokens') {
-    const wrong = input.tokens.find((token) => !(token >= 0 && token < model.loaded.vocabularySize));
+    const wrong = input.tokens.find(
+      (token) => !Number.isInteger(token) || token < 0 || token >= model.loaded.vocabularySize,
+    );
     if (wrong !== undefined)
       throw new RangeError(`token ids must be from 0 to ${model.loaded.vocabularySize - 1}, got ${wrong}`);
     return [...input.tokens];

@@ -4,7 +4,7 @@ import type { Script, Step } from './scripted-engine.ts';
 
 /**
  * The script of a service that runs without a model (`engine.kind: scripted`): the caller's last message is the script
- * when it begins with `script:` and a JSON list, e.g. `script:["Hel","lo",{"delayMs":50},{"repeat":"x ","times":64},
+ * when it begins with `script:` and a JSON list, e.g. `script:["Hel","lo",{"delayMs":50},{"repeat":"x ","times":64,"perTick":1},
  * {"fail":"engine-failed"},{"hang":true}]`. Any other message is echoed word by word.
  */
 export const promptScript: Script = (request) => {
@@ -34,10 +34,12 @@ function parseList(text: string): unknown[] | undefined {
 function toSteps(item: unknown): Step[] {
   if (typeof item === 'string') return [{ type: 'tokens', tokens: [item] }];
   if (typeof item !== 'object' || item === null) return [];
-  const { delayMs, repeat, times, fail, hang, vanish } = item as Record<string, unknown>;
+  const { delayMs, repeat, times, perTick, fail, hang, vanish } = item as Record<string, unknown>;
   if (typeof delayMs === 'number') return [{ type: 'delay', ms: delayMs }];
-  if (typeof repeat === 'string')
-    return [{ type: 'tokens', tokens: Array.from({ length: Number(times) || 1 }, () => repeat) }];
+  if (typeof repeat === 'string') {
+    const tokens = Array.from({ length: Number(times) || 1 }, () => repeat);
+    return [{ type: 'tokens', tokens, ...(typeof perTick === 'number' ? { perTick } : {}) }];
+  }
   const kind = ERROR_KINDS.find((known) => known === fail);
   if (kind) return [{ type: 'fail', kind }];
   if (hang === true) return [{ type: 'hang' }];

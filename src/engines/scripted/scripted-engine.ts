@@ -5,11 +5,13 @@ import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
 import type { EngineEvent, FinishReason, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
-import type { EngineInput, EngineRequest, TextEngine } from '../engine.ts';
+import { abortReason } from '../abort-reason.ts';
+import type { EngineInput, EngineRequest, LoadedModel, TextEngine } from '../engine.ts';
 
 /** What the engine does next. Tokens are pieces of text. */
 export type Step =
-  | { readonly type: 'tokens'; readonly tokens: readonly string[] }
+  /** `perTick`: this many, then the event loop goes round once, as with an engine that works in ticks. */
+  | { readonly type: 'tokens'; readonly tokens: readonly string[]; readonly perTick?: number }
   /** Nothing for a while. */
   | { readonly type: 'delay'; readonly ms: number }
   /** Refuses before the start (first step) or breaks off in mid-answer. */
@@ -25,6 +27,8 @@ export interface ScriptedOptions {
   readonly script: Script;
   readonly contextTokens?: number;
   readonly sequences?: number;
+  /** Hears of each piece of output. */
+  readonly onToken?: () => void;
   /** Hears of each run that ended, and whether it was cancelled. */
   readonly onRunEnd?: (run: { id: string; isCancelled: boolean }) => void;
 }
@@ -44,8 +48,17 @@ export function createScriptedEngine({
   script,
   contextTokens = 8192,
   sequences = 1024,
+  onToken,
   onRunEnd,
 }: ScriptedOptions): TextEngine {
+  const model: LoadedModel = {
+    contextTokens,
+    vocabularySize: 65_536,
+    chatTemplate: TEMPLATE,
+    specialTokens: SPECIAL_TOKENS,
+    bosToken: '',
+    eosToken: '<|endoftext|>',
+  };
   let busy = 0;
   const waiting: (() => void)[] = [];
 
@@ -58,7 +71,7 @@ export function createScriptedEngine({
         };
         const onAbort = (): void => {
           waiting.splice(waiting.indexOf(turn), 1);
-          reject(reasonOf(signal));
+          reject(abortReason(signal));
         };
         waiting.push(turn);
         signal.addEventListener('abort', onAbort, { once: true });
@@ -70,7 +83,7 @@ export function createScriptedEngine({
   return {
     capabilities: { input: 'prompt', logprobs: true, grammar: false, phases: false, choicesMax: sequences },
     async start(request, signal) {
-      if (signal.aborted) throw reasonOf(signal);
+      if (signal.aborted) throw abortReason(signal);
       const promptTokens = tokensOf(request.input);
       if (promptTokens >= contextTokens)
         throw new ServiceError(
@@ -82,7 +95,7 @@ export function createScriptedEngine({
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
       await acquire(signal);
       const room = contextTokens - promptTokens;
-      const maxTokens = Math.min(request.maxTokens ?? room, request.maxTotalTokens ?? room, room);
+      const maxTokens = Math.min(request.maxTokens ?? room, room);
       const stopped = new AbortController();
       const queue = createBatchQueue<EngineEvent>({
         waitingMax: ENGINE_EVENTS_WAITING_MAX,
@@ -90,13 +103,20 @@ export function createScriptedEngine({
         onReturn: () => stopped.abort(),
       });
       let resume: (() => void) | undefined;
-      const run = { request, steps, promptTokens, maxTokens, signal: AbortSignal.any([signal, stopped.signal]) };
+      const run = {
+        request,
+        steps,
+        promptTokens,
+        tokensMax: Math.min(maxTokens, request.maxTotalTokens ?? maxTokens),
+        signal: AbortSignal.any([signal, stopped.signal]),
+      };
+      run.signal.addEventListener('abort', () => resume?.(), { once: true });
       const push = (event: EngineEvent): Promise<void> | undefined => {
+        if (event.type === 'text') onToken?.();
         if (queue.push(event)) return undefined;
         return new Promise<void>((resolve) => {
           resume = resolve;
-          stopped.signal.addEventListener('abort', () => resolve(), { once: true });
-          signal.addEventListener('abort', () => resolve(), { once: true });
+          if (run.signal.aborted) resolve();
         });
       };
       void play(run, push)
@@ -111,16 +131,7 @@ export function createScriptedEngine({
         });
       return { promptTokens, cachedTokens: 0, maxTokens, batches: queue };
     },
-    async model() {
-      return {
-        contextTokens,
-        vocabularySize: 65_536,
-        chatTemplate: TEMPLATE,
-        specialTokens: SPECIAL_TOKENS,
-        bosToken: '',
-        eosToken: '<|endoftext|>',
-      };
-    },
+    model: async () => model,
     countTokens: async (input) => tokensOf(input),
     close: async () => undefined,
   };
@@ -130,12 +141,12 @@ interface Run {
   readonly request: EngineRequest;
   readonly steps: readonly Step[];
   readonly promptTokens: number;
-  readonly maxTokens: number;
+  readonly tokensMax: number;
   readonly signal: AbortSignal;
 }
 
 async function play(
-  { request, steps, promptTokens, maxTokens, signal }: Run,
+  { request, steps, promptTokens, tokensMax, signal }: Run,
   push: (event: EngineEvent) => Promise<void> | undefined,
 ) {
   const choices = Array.from({ length: request.choices }, (_, choice) => ({
@@ -154,7 +165,7 @@ async function play(
   };
 
   for (const step of steps) {
-    if (signal.aborted) throw reasonOf(signal);
+    if (signal.aborted) throw abortReason(signal);
     switch (step.type) {
       case 'delay':
         await delay(step.ms, undefined, { signal }).catch(() => undefined);
@@ -170,9 +181,10 @@ async function play(
       case 'vanish':
         return;
       case 'tokens':
-        for (const token of step.tokens) {
+        for (const [at, token] of step.tokens.entries()) {
+          if (step.perTick && at > 0 && at % step.perTick === 0) await nextTick();
           for (const of of choices) {
-            if (signal.aborted) throw reasonOf(signal);
+            if (signal.aborted) throw abortReason(signal);
             if (of.isOver) continue;
             of.tokens++;
             const { text, match } = of.matcher.push(token);
@@ -187,16 +199,18 @@ async function play(
                 ...(logprobs ? { logprobs } : {}),
               });
             if (match !== undefined) await endChoice(of, 'stop', match);
-            else if (of.tokens >= maxTokens) await endChoice(of, 'length');
+            else if (of.tokens >= tokensMax) await endChoice(of, 'length');
           }
         }
     }
   }
-  if (signal.aborted) throw reasonOf(signal);
+  if (signal.aborted) throw abortReason(signal);
   for (const of of choices) if (!of.isOver) await endChoice(of, 'stop');
   const completionTokens = choices.reduce((sum, of) => sum + of.tokens, 0);
   await push({ type: 'end', usage: { promptTokens, cachedTokens: 0, completionTokens } });
 }
+
+const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** One token a word, as good as any for an engine that does not read. */
 function tokensOf(input: EngineInput): number {
@@ -211,6 +225,3 @@ function logprobOf(token: string, top: number): TokenLogprob {
   const entry = { token, bytes, logprob: -0.25 };
   return { ...entry, top: Array.from({ length: top }, (_, i) => ({ ...entry, logprob: -0.25 - i })) };
 }
-
-const reasonOf = (signal: AbortSignal): unknown =>
-  signal.reason instanceof ServiceError ? signal.reason : new ServiceError('cancelled', 'The request was cancelled.');

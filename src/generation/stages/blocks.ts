@@ -24,7 +24,7 @@ export function createBlocks(choice: number): Stage<ChoiceEvent, GenerationEvent
 
   return {
     push(event, emit) {
-      if (isEnded) throw broken('an event after the end of its choice');
+      if (isEnded) throw brokenStream('an event after the end of its choice');
       switch (event.type) {
         case 'text':
         case 'reasoning': {
@@ -38,7 +38,8 @@ export function createBlocks(choice: number): Stage<ChoiceEvent, GenerationEvent
           begin({ type: 'tool-call', id: event.id, name: event.name }, emit, event.index);
           return;
         case 'tool-arguments':
-          if (open?.kind !== 'tool-call' || open.call !== event.index) throw broken('arguments outside their call');
+          if (open?.kind !== 'tool-call' || open.call !== event.index)
+            throw brokenStream('arguments outside their call');
           if (event.text !== '') emit({ type: 'block-delta', choice, index, text: event.text });
           return;
         case 'choice-end':
@@ -53,10 +54,11 @@ export function createBlocks(choice: number): Stage<ChoiceEvent, GenerationEvent
       }
     },
     end() {
-      if (!isEnded) throw broken('the run ended before its choice');
+      if (!isEnded) throw brokenStream('the run ended before its choice');
     },
   };
 }
 
-const broken = (what: string): ServiceError =>
+/** What an engine said makes no whole: its fault, never the caller's. */
+export const brokenStream = (what: string): ServiceError =>
   new ServiceError('engine-failed', 'The engine failed on this request.', { cause: `broken stream: ${what}` });

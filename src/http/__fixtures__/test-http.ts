@@ -1,22 +1,22 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import type { ModelEntry } from '../catalogue/model.ts';
-import type { GenerationEvent } from '../core/event.ts';
-import { systemIds } from '../core/id.ts';
-import type { Facts, Log, Meter, RequestMeasure } from '../core/telemetry.ts';
-import type { Generate } from '../generation/generation.ts';
-import { systemClock } from '../lib/clock.ts';
-import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
-import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
-import type { Endpoint } from '../protocols/endpoint.ts';
-import { ServiceError } from '../core/error.ts';
-import type { SecretCheck } from './authenticate.ts';
-import { createHttp } from './server.ts';
-import type { Http, HttpNeeds } from './server.ts';
+import type { ModelEntry } from '../../catalogue/model.ts';
+import type { GenerationEvent } from '../../core/event.ts';
+import { systemIds } from '../../core/id.ts';
+import type { Facts, Log, Meter, RequestMeasure } from '../../core/telemetry.ts';
+import type { Generate } from '../../generation/generation.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { chatCompletions } from '../../protocols/compatible/chat-completions/endpoint.ts';
+import { modelGet, modelList } from '../../protocols/compatible/models/endpoint.ts';
+import type { Endpoint } from '../../protocols/endpoint.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { SecretCheck } from '../authenticate.ts';
+import { createHttp } from '../server.ts';
+import type { Http, HttpNeeds } from '../server.ts';
 
 // For tests of this room: the whole front with a scripted generation behind it, on real sockets.
 
-export const KEYS: Readonly<Record<string, SecretCheck>> = {
+const KEYS: Readonly<Record<string, SecretCheck>> = {
   'sk-good': { status: 'valid', record: { id: 'key_1', region: 'cn-beijing', workspace: 'primary' } },
   'sk-sub': { status: 'valid', record: { id: 'key_2', region: 'cn-beijing', workspace: 'sub' } },
   'sk-singapore': { status: 'valid', record: { id: 'key_3', region: 'ap-southeast-1', workspace: 'primary' } },
@@ -67,7 +67,7 @@ export async function* of<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
-export const HELLO = saying([START, OPEN, say('Hel')], [say('lo'), ...END]);
+const HELLO = saying([START, OPEN, say('Hel')], [say('lo'), ...END]);
 
 export interface TestHttp extends AsyncDisposable {
   readonly http: Http;
@@ -163,7 +163,7 @@ export function connectRaw(port: number, text: string): RawPeer {
   };
 }
 
-export const CHAT_BODY = JSON.stringify({
+const CHAT_BODY = JSON.stringify({
   model: 'svc-plus',
   stream: true,
   messages: [{ role: 'user', content: 'Hi' }],

@@ -13,7 +13,7 @@ export interface CompatibleError {
 const INVALID = 'invalid_request_error';
 
 /** wire.md 1.7 and decisions.md "Errors". Where the type is not recorded, it repeats the code. */
-export const COMPATIBLE_ERRORS: Record<ErrorKind, CompatibleError> = {
+const COMPATIBLE_ERRORS: Record<ErrorKind, CompatibleError> = {
   'invalid-request': { status: 400, code: 'invalid_parameter_error', type: INVALID },
   unauthenticated: {
     status: 401,

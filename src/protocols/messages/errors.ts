@@ -10,7 +10,7 @@ export interface MessagesError {
 }
 
 /** Statuses are those of the other families (decisions.md "Errors"); a model clients ask for in vain is a 404 here too. */
-export const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
+const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   'invalid-request': { status: 400, type: 'invalid_request_error' },
   unauthenticated: { status: 401, type: 'authentication_error', sentence: 'Invalid API key.' },
   forbidden: { status: 403, type: 'permission_error', sentence: 'Access denied.' },

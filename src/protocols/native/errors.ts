@@ -10,7 +10,7 @@ export interface NativeError {
 }
 
 /** decisions.md "Errors", wire.md 1.7. A file's own quota codes stand in the upload's answer, not here. */
-export const NATIVE_ERRORS: Record<ErrorKind, NativeError> = {
+const NATIVE_ERRORS: Record<ErrorKind, NativeError> = {
   'invalid-request': { status: 400, code: 'InvalidParameter' },
   unauthenticated: { status: 401, code: 'InvalidApiKey', sentence: 'Invalid API-key provided.' },
   forbidden: { status: 403, code: 'AccessDenied', sentence: 'Access denied.' },

@@ -11,7 +11,7 @@ export interface TestStore extends WeightsStore {
 }
 
 /** Every look at it is a second later: no report is left out for coming too soon. */
-export function createHastyClock(): Clock {
+function createHastyClock(): Clock {
   let ms = 0;
   return { now: () => Date.now(), monotonic: () => (ms += 1_000) };
 }

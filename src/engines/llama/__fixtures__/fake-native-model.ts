@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import type { DecodeItem, LogitPlace, NativeGrammar, NativeModel, SamplerOptions } from '../native-model.ts';
+
+export const IM_START = 256;
+export const IM_END = 257;
+export const TOOL_CALL = 258;
+const SPECIAL: Readonly<Record<string, number>> = { '<|im_start|>': IM_START, '<|im_end|>': IM_END };
+const MARKUP: Readonly<Record<string, number>> = { '<tool_call>': TOOL_CALL };
+const VOCABULARY_SIZE = 259;
+
+export interface FakeOptions {
+  readonly contextTokens?: number;
+  readonly sequences?: number;
+  readonly batchTokensMax?: number;
+  /**
+   * What the model says after a prompt whose last `|` ends `prompt`; then it ends. Without a `|` in the context it never
+   * ends: each token is a letter that depends on everything before it and on the seed.
+   */
+  readonly answer?: (prompt: string, seed: number) => string;
+  /** Runs in the middle of each decode, before its result is known. A throw is a failed decode. */
+  readonly onDecode?: (items: readonly DecodeItem[], count: number) => void;
+  readonly canTruncate?: boolean;
+}
+
+export interface FakeNativeModel extends NativeModel {
+  /** Every decode so far. */
+  readonly decodes: (readonly DecodeItem[])[];
+  readonly copies: { readonly from: number; readonly to: number }[];
+  /** Samplers that were made and not given back. */
+  readonly samplersAlive: number;
+  cells(sequence: number): readonly number[];
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/**
+ * A model whose tokens are bytes and whose answers are known beforehand. It checks what the native library does not
+ * forgive: that each item continues its sequence without a gap, and that no sequence stands twice in a batch.
+ */
+export function createFakeNativeModel({
+  contextTokens = 512,
+  sequences = 4,
+  batchTokensMax = 128,
+  answer,
+  onDecode,
+  canTruncate = true,
+}: FakeOptions = {}): FakeNativeModel {
+  const cells: number[][] = Array.from({ length: sequences }, () => []);
+  const decodes: (readonly DecodeItem[])[] = [];
+  const copies: { from: number; to: number }[] = [];
+  const places: (readonly number[])[] = [];
+  let samplersAlive = 0;
+
+  const cellsOf = (sequence: number): number[] => {
+    const found = cells[sequence];
+    assert.ok(found, `there is no sequence ${sequence}`);
+    return found;
+  };
+
+  const nextToken = (context: readonly number[], seed: number): number => {
+    const text = textOfTokens(context);
+    const from = text.lastIndexOf('|') + 1;
+    if (from === 0 || !answer) return letterAfter(context, seed);
+    const bytes = encoder.encode(answer(text.slice(0, from), seed));
+    const said = context.length - context.lastIndexOf('|'.charCodeAt(0)) - 1;
+    return bytes[said] ?? IM_END;
+  };
+
+  return {
+    decodes,
+    copies,
+    get samplersAlive() {
+      return samplersAlive;
+    },
+    cells: cellsOf,
+    loaded: {
+      contextTokens,
+      vocabularySize: VOCABULARY_SIZE,
+      specialTokens: [...Object.keys(SPECIAL), ...Object.keys(MARKUP)],
+      bosToken: '',
+      eosToken: '<|im_end|>',
+    },
+    sequences,
+    batchTokensMax,
+    shouldPrependBos: false,
+    bosToken: -1,
+    markupInText: Object.keys(MARKUP),
+    tokenize(text, special) {
+      const known = special ? { ...MARKUP, ...SPECIAL } : MARKUP;
+      const pattern = new RegExp(Object.keys(known).map(RegExp.escape).join('|'), 'g');
+      const tokens: number[] = [];
+      let from = 0;
+      for (const match of text.matchAll(pattern)) {
+        tokens.push(...encoder.encode(text.slice(from, match.index)), known[match[0]] ?? -1);
+        from = match.index + match[0].length;
+      }
+      return [...tokens, ...encoder.encode(text.slice(from))];
+    },
+    tokenBytes: (token) => (token < 256 ? Uint8Array.of(token) : encoder.encode(textOfTokens([token]))),
+    isEnd: (token) => token === IM_END,
+    isControl: (token) => token === IM_START || token === IM_END,
+    async decode(items) {
+      decodes.push(items);
+      const count = items.reduce((sum, item) => sum + item.tokens.length, 0);
+      assert.ok(count <= batchTokensMax, `a batch of ${count} tokens`);
+      assert.equal(new Set(items.map((item) => item.sequence)).size, items.length, 'a sequence stands twice in a batch');
+      await new Promise((resolve) => setImmediate(resolve));
+      onDecode?.(items, decodes.length);
+      places.length = 0; // logits are valid until the next decode
+      return items.map((item) => {
+        const sequence = cellsOf(item.sequence);
+        assert.equal(item.at, sequence.length, `sequence ${item.sequence} is not continued where it ends`);
+        assert.ok(item.tokens.length > 0, 'an empty item');
+        sequence.push(...item.tokens);
+        assert.ok(sequence.length <= contextTokens, 'more cells than the context has');
+        if (!item.wantsLogits) return undefined;
+        places.push([...sequence]);
+        return (places.length - 1) as LogitPlace;
+      });
+    },
+    createSampler(options: SamplerOptions) {
+      samplersAlive++;
+      const state = options.grammar?.newState();
+      let isAlive = true;
+      let sampled = 0;
+      return {
+        async sample(place) {
+          assert.ok(isAlive, 'a sampler was used after its end');
+          const context = places[place];
+          assert.ok(context, 'logits were read after the next decode');
+          await Promise.resolve();
+          if (typeof state === 'string') return encoder.encode(state)[sampled++];
+          return nextToken(context, options.seed);
+        },
+        dispose() {
+          if (isAlive) samplersAlive--;
+          isAlive = false;
+        },
+      };
+    },
+    async topLogprobs(_place, { top, token }) {
+      return { token: -0.5, top: [token, 65, 66, 67, 68].slice(0, top).map((id, i) => ({ token: id, logprob: -0.5 - i })) };
+    },
+    /** The "grammar" is the one text that it allows. */
+    async createGrammar(gbnf): Promise<NativeGrammar> {
+      if (gbnf === 'bad') throw new Error('Failed to parse grammar');
+      return { newState: () => gbnf };
+    },
+    truncate(sequence, length) {
+      cellsOf(sequence).length = canTruncate ? length : 0;
+      return canTruncate;
+    },
+    clear: (sequence) => void (cellsOf(sequence).length = 0),
+    async copy(from, to, tokens) {
+      copies.push({ from, to });
+      assert.deepEqual([...tokens], cellsOf(from), 'a copy of something else than the cells hold');
+      cellsOf(to).splice(0, Infinity, ...tokens);
+    },
+    dispose: async () => undefined,
+  };
+}
+
+/** Special tokens show as their texts. */
+export function textOfTokens(tokens: readonly number[]): string {
+  const names = Object.entries({ ...SPECIAL, ...MARKUP });
+  let text = '';
+  let bytes: number[] = [];
+  for (const token of tokens) {
+    if (token < 256) {
+      bytes.push(token);
+      continue;
+    }
+    text += decoder.decode(Uint8Array.from(bytes)) + (names.find(([, id]) => id === token)?.[0] ?? '?');
+    bytes = [];
+  }
+  return text + decoder.decode(Uint8Array.from(bytes));
+}
+
+function letterAfter(context: readonly number[], seed: number): number {
+  let hash = seed >>> 0;
+  for (const token of context) hash = (Math.imul(hash, 31) + token) >>> 0;
+  return 97 + (hash % 26);
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createFairQueue } from './fair-queue.ts';
+
+const drain = (queue: ReturnType<typeof createFairQueue<string>>): string[] => {
+  const order: string[] = [];
+  for (let item = queue.peek(); item !== undefined; item = queue.peek()) {
+    order.push(item);
+    queue.take();
+  }
+  return order;
+};
+
+describe('the fair queue', () => {
+  it('goes round the workspaces, then round their keys, then by arrival', () => {
+    const queue = createFairQueue<string>({ placesMax: 100 });
+    for (const item of ['a/k1/1', 'a/k1/2', 'a/k1/3', 'a/k2/1', 'b/k1/1', 'b/k1/2', 'c/k1/1']) {
+      const [workspace = '', key = ''] = item.split('/');
+      assert.equal(queue.add({ workspace, key }, item), 'added');
+    }
+    assert.deepEqual(drain(queue), ['a/k1/1', 'b/k1/1', 'c/k1/1', 'a/k2/1', 'b/k1/2', 'a/k1/2', 'a/k1/3']);
+  });
+
+  it('keeps whose turn it is until it is taken', () => {
+    const queue = createFairQueue<string>({ placesMax: 10 });
+    queue.add({ workspace: 'a', key: 'k' }, 'a1');
+    queue.add({ workspace: 'b', key: 'k' }, 'b1');
+    assert.equal(queue.peek(), 'a1');
+    assert.equal(queue.peek(), 'a1');
+    assert.equal(queue.remove('a1'), true);
+    assert.equal(queue.remove('a1'), false);
+    assert.equal(queue.peek(), 'b1');
+  });
+
+  it('a refusal leaves nothing behind', () => {
+    const queue = createFairQueue<string>({ placesMax: 2 });
+    assert.equal(queue.add({ workspace: 'a', key: 'k' }, 'a1'), 'added');
+    assert.equal(queue.add({ workspace: 'a', key: 'k' }, 'a2'), 'key-share');
+    assert.equal(queue.add({ workspace: 'b', key: 'k' }, 'b1'), 'added');
+    assert.equal(queue.add({ workspace: 'c', key: 'k' }, 'c1'), 'full');
+    assert.deepEqual(drain(queue), ['a1', 'b1']);
+    assert.equal(queue.add({ workspace: 'c', key: 'k' }, 'c1'), 'added');
+  });
+
+  it('whatever comes and goes, the count is right, each item comes out once, and nobody waits longer than one round', () => {
+    const owner = fc.record({ workspace: fc.constantFrom('a', 'b', 'c'), key: fc.constantFrom('k', 'l') });
+    const step = fc.oneof(
+      fc.record({ add: owner }),
+      fc.constant({ take: true } as const),
+      fc.record({ remove: fc.nat({ max: 20 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const queue = createFairQueue<string>({ placesMax: 12 });
+        const inside = new Map<string, string>();
+        let added = 0;
+        let lastWorkspace: string | undefined;
+        for (const one of steps) {
+          if ('add' in one) {
+            const name = `item ${added++}`;
+            if (queue.add(one.add, name) === 'added') inside.set(name, one.add.workspace);
+          } else if ('take' in one) {
+            const item = queue.peek();
+            queue.take();
+            if (item === undefined) continue;
+            const workspace = inside.get(item);
+            assert.ok(workspace !== undefined, 'an item came out twice');
+            inside.delete(item);
+            const others = new Set(inside.values()).difference(new Set([workspace]));
+            if (workspace === lastWorkspace && others.size > 0) {
+              // Only a workspace that came in since may have to wait behind it.
+              const next = queue.peek();
+              assert.ok(next !== undefined && inside.get(next) !== workspace);
+            }
+            lastWorkspace = workspace;
+          } else {
+            const name = `item ${one.remove}`;
+            assert.equal(queue.remove(name), inside.delete(name));
+          }
+          assert.equal(queue.length, inside.size);
+          assert.equal([...queue.items()].length, inside.size);
+        }
+        assert.deepEqual(new Set(drain(queue)), new Set(inside.keys()));
+      }),
+    );
+  });
+});

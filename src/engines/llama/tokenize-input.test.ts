@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createFakeNativeModel, IM_END, IM_START, textOfTokens, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
+import { tokenizeInput } from './tokenize-input.ts';
+
+const model = createFakeNativeModel();
+const text = (value: string) => ({ text: value, special: false });
+const special = (value: string) => ({ text: value, special: true });
+const tokens = (...segments: { text: string; special: boolean }[]) =>
+  tokenizeInput(model, { type: 'segments', segments });
+
+test('whatever a caller writes stays text, also markup that the tokenizer knows, and not a byte changes', () => {
+  const piece = fc.constantFrom(
+    '<|im_end|>',
+    '<|im_start|>',
+    'system',
+    '<tool_call>',
+    '<tool',
+    '_call>',
+    '<',
+    'é',
+    '\n',
+  );
+  fc.assert(
+    fc.property(fc.array(fc.array(piece)), (parts) => {
+      const written = parts.map((part) => part.join(''));
+      const result = tokens(...written.map(text));
+      assert.ok(result.every((token) => token < 256));
+      assert.equal(textOfTokens(result), written.join(''));
+    }),
+  );
+});
+
+test("the template's own segments become special tokens", () => {
+  assert.deepEqual(tokens(special('<|im_start|>'), text('a'), special('<|im_end|>'), special('<tool_call>')), [
+    IM_START,
+    97,
+    IM_END,
+    TOOL_CALL,
+  ]);
+});
+
+test('neighbouring plain segments are read as one text', () => {
+  const read: string[] = [];
+  const listening = {
+    ...model,
+    tokenize: (value: string, isSpecial: boolean) => (read.push(value), model.tokenize(value, isSpecial)),
+  };
+  tokenizeInput(listening, { type: 'segments', segments: [text('Hel'), text('lo'), special('<|im_end|>'), text('!')] });
+  assert.deepEqual(read, ['Hello', '<|im_end|>', '!']);
+});
+
+test('a begin token is put in front once, and never before token ids', () => {
+  const withBos = { ...model, shouldPrependBos: true, bosToken: IM_START };
+  assert.deepEqual(tokenizeInput(withBos, { type: 'segments', segments: [text('a')] }), [IM_START, 97]);
+  assert.deepEqual(tokenizeInput(withBos, { type: 'segments', segments: [special('<|im_start|>')] }), [IM_START]);
+  assert.deepEqual(tokenizeInput(withBos, { type: 'tokens', tokens: [97] }), [97]);
+});
+
+test('a token id that is none is refused with the range', () => {
+  for (const wrong of [-1, 259, 1.5, Number.NaN])
+    assert.throws(() => tokenizeInput(model, { type: 'tokens', tokens: [1, wrong] }), {
+      name: 'RangeError',
+      message: new RegExp(`0 to 258.*${wrong}`),
+    });
+});

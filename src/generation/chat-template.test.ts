@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createChatTemplate } from './chat-template.ts';
+
+const SPECIAL = ['<|im_start|>', '<|im_end|>', '<tool_call>', '</tool_call>'];
+
+const template = (source: string) =>
+  createChatTemplate({ source, specialTokens: SPECIAL, bosToken: '<s>', eosToken: '<|im_end|>' });
+
+const CHATML = template(
+  "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content | trim + '<|im_end|>\n' }}{% endfor %}",
+);
+
+const textOf = (segments: readonly { text: string }[]): string => segments.map(({ text }) => text).join('');
+
+describe('a chat template', () => {
+  it("gives its own special tokens as special segments and callers' texts as text", () => {
+    assert.deepEqual(CHATML.render({ messages: [{ role: 'user', content: 'Hi' }] }), [
+      { text: '<|im_start|>', special: true },
+      { text: 'user\nHi', special: false },
+      { text: '<|im_end|>', special: true },
+      { text: '\n', special: false },
+    ]);
+  });
+
+  it('whatever a caller writes, it adds no special segment, and not a character of it changes', () => {
+    const piece = fc.constantFrom(...SPECIAL, '<|im_', 'end|>', '<', 'a', '\n', 'é', '\uFDD0', '{{ 1 }}', '{% raw %}');
+    fc.assert(
+      fc.property(fc.array(piece), fc.array(piece), (role, parts) => {
+        const content = `.${parts.join('')}.`;
+        const segments = CHATML.render({ messages: [{ role: role.join(''), content }] });
+        const specials = segments.filter(({ special }) => special);
+        assert.deepEqual(
+          specials.map(({ text }) => text),
+          ['<|im_start|>', '<|im_end|>'],
+        );
+        assert.equal(textOf(segments), `<|im_start|>${role.join('')}\n${content}<|im_end|>\n`);
+      }),
+    );
+  });
+
+  it('holds for names and values deep inside, and for what the template writes as JSON', () => {
+    const segments = template('{{ tools | tojson }}<|im_end|>').render({
+      tools: [{ name: '<|im_end|>', parameters: { '<tool_call>': ['<|im_start|>'] } }],
+    });
+    assert.deepEqual(
+      segments.filter(({ special }) => special),
+      [{ text: '<|im_end|>', special: true }],
+    );
+    assert.match(textOf(segments), /"<tool_call>"/);
+  });
+
+  it('knows its begin and end token, and the day', () => {
+    assert.equal(textOf(template('{{ bos_token }}{{ eos_token }}').render({})), '<s><|im_end|>');
+    assert.match(textOf(template("{{ strftime_now('%d %b') }}").render({})), /^\d{4}-\d\d-\d\d$/);
+  });
+
+  it('that refuses the messages is a refusal in its own words', () => {
+    assert.throws(() => template("{{ raise_exception('roles must alternate') }}").render({}), {
+      kind: 'invalid-request',
+      message: /roles must alternate/,
+      param: 'messages',
+    });
+  });
+
+  it('that would not end is stopped after so many steps', () => {
+    const source = '{% for i in range(90000) %}{% for j in range(90000) %}{% set x = j %}{% endfor %}{% endfor %}';
+    assert.throws(() => template(source).render({}), { kind: 'engine-failed' });
+  });
+
+  it('that would fill the memory is stopped', () => {
+    const doubling =
+      "{% set ns = namespace(t='xxxxxxxxxxxxxxxx') %}{% for i in range(64) %}{% set ns.t = ns.t + ns.t %}{% endfor %}";
+    assert.throws(() => template(doubling).render({}), { kind: 'engine-failed' });
+    assert.throws(() => template('{% for i in range(100000000) %}x{% endfor %}').render({}), { kind: 'engine-failed' });
+  });
+
+  it('sees nothing of the process', () => {
+    for (const source of [
+      '{{ process }}',
+      '{{ globalThis }}',
+      "{{ messages.constructor.constructor('return process')() }}",
+      "{{ raise_exception.constructor('return process')() }}",
+    ]) {
+      let text = '';
+      try {
+        text = textOf(template(source).render({ messages: [] }));
+      } catch (error) {
+        assert.match(String(error), /cannot render|refuses/);
+      }
+      assert.equal(text, '');
+    }
+  });
+
+  it('renders the same again: nothing of one rendering is left for the next', () => {
+    const counting = template('{% set ns = namespace(n=0) %}{% set ns.n = ns.n + 1 %}{{ ns.n }}{{ x }}');
+    assert.equal(textOf(counting.render({ x: 'a' })), '1a');
+    assert.equal(textOf(counting.render({})), '1');
+  });
+});

@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
+import type { RequestContext } from '../core/context.ts';
+import { ServiceError } from '../core/error.ts';
+import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
+import type { GenerationRequest } from '../core/request.ts';
+import type { TextEngine } from '../engines/engine.ts';
+import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
+import type { Step } from '../engines/scripted/scripted-engine.ts';
+import { createGenerate } from './generate.ts';
+
+const ENTRY: ModelEntry = {
+  name: 'm',
+  description: '',
+  runs: { type: 'weights', weights: 'w', family: 'template' },
+  contextTokens: 100,
+  abilities: { tools: false, vision: false, audio: false, logprobs: true, fillInTheMiddle: false },
+  interfaces: ['chat'],
+  sampling: { temperature: 0.5 },
+  created: 0,
+};
+
+const CATALOGUE: Pick<Catalogue, 'resolve'> = {
+  resolve(asked) {
+    if (asked !== 'm') throw new ServiceError('model-not-found', 'no such model');
+    return { asked, entry: ENTRY };
+  },
+};
+
+const REQUEST: GenerationRequest = {
+  model: 'm',
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+  sampling: {},
+  stop: { strings: [], tokens: [] },
+  choices: 1,
+};
+
+interface Settled {
+  readonly usage: Usage;
+  readonly how: string;
+}
+
+/** A pipeline on an engine, and the books it keeps. */
+function createHouse(engine: TextEngine, { reserve }: { reserve?: () => Promise<never> } = {}) {
+  const books = { permits: 0, releases: 0, settled: [] as Settled[], facts: {} as Record<string, unknown> };
+  const caller = new AbortController();
+  const context: RequestContext = {
+    requestId: 'r',
+    owner: { workspace: 'w', region: 'cn-beijing', keyId: 'k' },
+    signal: caller.signal,
+    log: { add: (facts) => void Object.assign(books.facts, facts), warn: () => undefined },
+  };
+  const generate = createGenerate({
+    catalogue: CATALOGUE,
+    engineFor: async () => engine,
+    styleOf: () => ({ stopTokens: [] }),
+    admission: {
+      admit: async () => {
+        books.permits++;
+        return { release: () => void books.releases++ };
+      },
+    },
+    ledger: { reserve: reserve ?? (async () => ({ settle: (usage, how) => void books.settled.push({ usage, how }) })) },
+  });
+  return {
+    books,
+    caller,
+    generate: (request: Partial<GenerationRequest> = {}) =>
+      generate({ ...REQUEST, ...request }, { interface: 'chat' }, context),
+  };
+}
+
+const scripted = (...steps: Step[]) => createScriptedEngine({ script: () => steps, contextTokens: 100 });
+const tokens = (...texts: string[]): Step => ({ type: 'tokens', tokens: texts });
+
+/** An engine that says exactly these events. */
+const saying = (...events: EngineEvent[]): TextEngine => ({
+  ...scripted(),
+  start: async () => ({
+    promptTokens: 3,
+    batches: (async function* () {
+      yield events;
+    })(),
+  }),
+});
+
+const types = (events: readonly GenerationEvent[]): string[] => events.map(({ type }) => type);
+
+describe('a generation', () => {
+  it('begins with the start, which comes with the first batch, and ends with the end', async () => {
+    const house = createHouse(scripted(tokens('Hel', 'lo')));
+    const { batches, ignored } = await house.generate();
+    const all = await Array.fromAsync(batches);
+    assert.deepEqual(types(all[0] ?? []).slice(0, 3), ['start', 'block-start', 'block-delta']);
+    assert.deepEqual(types(all.flat()), [
+      'start',
+      'block-start',
+      'block-delta',
+      'block-delta',
+      'block-end',
+      'choice-end',
+      'end',
+    ]);
+    assert.deepEqual(ignored, []);
+    assert.deepEqual([house.books.permits, house.books.releases], [1, 1]);
+    assert.deepEqual(
+      house.books.settled.map(({ how, usage }) => [how, usage.completionTokens]),
+      [['finished', 2]],
+    );
+    assert.equal(house.books.facts.ended, 'finished');
+  });
+
+  it('with several answers keeps them apart', async () => {
+    const { batches } = await createHouse(scripted(tokens('a', 'b'))).generate({ choices: 2 });
+    const events = (await Array.fromAsync(batches)).flat();
+    for (const choice of [0, 1])
+      assert.equal(
+        events.map((event) => (event.type === 'block-delta' && event.choice === choice ? event.text : '')).join(''),
+        'ab',
+      );
+    assert.deepEqual(
+      types(events).filter((type) => type === 'start' || type === 'end'),
+      ['start', 'end'],
+    );
+  });
+
+  it('names a wish for more tokens than there is room for', async () => {
+    const { ignored } = await createHouse(scripted(tokens('a'))).generate({ maxTokens: 5000 });
+    assert.deepEqual(ignored, ['max_tokens(clamped)']);
+  });
+
+  it('lets the request override the defaults of the model, and calls workspaces of two regions different', async () => {
+    let seen: unknown;
+    const engine = createScriptedEngine({
+      script: ({ sampling, owner }) => {
+        seen = { sampling, owner };
+        return [];
+      },
+    });
+    await createHouse(engine).generate({ sampling: { topP: 0.1 } });
+    assert.deepEqual(seen, {
+      sampling: { temperature: 0.5, topP: 0.1 },
+      owner: { workspace: 'cn-beijing/w', key: 'k' },
+    });
+  });
+});
+
+describe('a refusal', () => {
+  it('comes before anything is said, and gives the permit back', async () => {
+    for (const [engine, kind] of [
+      [scripted({ type: 'fail', kind: 'overloaded' }), 'overloaded'],
+      [createScriptedEngine({ script: () => [], contextTokens: 1 }), 'invalid-request'],
+    ] as const) {
+      const house = createHouse(engine);
+      await assert.rejects(house.generate(), { kind });
+      assert.deepEqual([house.books.permits, house.books.releases, house.books.settled], [1, 1, []]);
+    }
+  });
+
+  it('of an unknown model needs no permit', async () => {
+    const house = createHouse(scripted());
+    await assert.rejects(house.generate({ model: 'other' }), { kind: 'model-not-found' });
+    assert.equal(house.books.permits, 0);
+  });
+
+  it('names what the model or its engine cannot do', async () => {
+    const house = createHouse({
+      ...scripted(),
+      capabilities: { ...scripted().capabilities, logprobs: false, choicesMax: 2 },
+    });
+    await assert.rejects(house.generate({ logprobs: { top: 1 } }), { kind: 'unsupported', param: 'logprobs' });
+    await assert.rejects(house.generate({ choices: 3 }), { kind: 'invalid-request', param: 'n' });
+    const image = { role: 'user', content: [{ type: 'image', url: 'data:,' }] } as const;
+    await assert.rejects(house.generate({ messages: [...REQUEST.messages, image] }), {
+      kind: 'invalid-request',
+      param: 'messages[1].content',
+    });
+    assert.equal(house.books.permits, house.books.releases);
+  });
+
+  it('of the ledger ends the run that had begun', async () => {
+    const ended = Promise.withResolvers<boolean>();
+    const engine = createScriptedEngine({
+      script: () => [{ type: 'hang' }],
+      onRunEnd: ({ isCancelled }) => ended.resolve(isCancelled),
+    });
+    const house = createHouse(engine, { reserve: () => Promise.reject(new ServiceError('internal', 'no ledger')) });
+    await assert.rejects(house.generate(), { kind: 'internal' });
+    assert.equal(await ended.promise, true);
+    assert.equal(house.books.releases, 1);
+  });
+});
+
+describe('what a run holds is given back', () => {
+  const isClosed = ({ books }: ReturnType<typeof createHouse>, how: string, completionTokens: number): void => {
+    assert.deepEqual([books.permits, books.releases], [1, 1]);
+    assert.deepEqual(
+      books.settled.map((entry) => [entry.how, entry.usage.completionTokens]),
+      [[how, completionTokens]],
+    );
+  };
+
+  it('when the caller goes away, with what was said so far', async () => {
+    const house = createHouse(scripted(tokens('a', 'b'), { type: 'hang' }));
+    const { batches } = await house.generate();
+    await assert.rejects(
+      async () => {
+        for await (const batch of batches) if (batch.length > 0) house.caller.abort();
+      },
+      { kind: 'cancelled' },
+    );
+    isClosed(house, 'cancelled', 2);
+  });
+
+  it('when the reader stops', async () => {
+    const house = createHouse(scripted(tokens('a'), { type: 'hang' }));
+    const { batches } = await house.generate();
+    for await (const batch of batches) if (batch.length > 0) break;
+    isClosed(house, 'cancelled', 1);
+  });
+
+  it('when the caller goes away before anybody reads', async () => {
+    const house = createHouse(scripted(tokens('a'), { type: 'hang' }));
+    const { batches } = await house.generate();
+    house.caller.abort();
+    isClosed(house, 'cancelled', 0);
+    await assert.rejects(Array.fromAsync(batches));
+    isClosed(house, 'cancelled', 0);
+  });
+
+  it('when the engine fails in mid-answer', async () => {
+    const house = createHouse(scripted(tokens('a'), { type: 'fail', kind: 'engine-failed' }));
+    const { batches } = await house.generate();
+    await assert.rejects(Array.fromAsync(batches), { kind: 'engine-failed' });
+    isClosed(house, 'failed', 1);
+  });
+
+  it('when the stream stops without an end, which is a failure', async () => {
+    const house = createHouse(scripted(tokens('a'), { type: 'vanish' }));
+    const { batches } = await house.generate();
+    await assert.rejects(Array.fromAsync(batches), { kind: 'engine-failed' });
+    isClosed(house, 'failed', 1);
+  });
+});
+
+describe('a stream that makes no whole', () => {
+  const usage: Usage = { promptTokens: 1, cachedTokens: 0, completionTokens: 1 };
+  const text = (choice: number): EngineEvent => ({ type: 'text', choice, text: 'a', tokens: 1, phase: 0 });
+  const over: EngineEvent = { type: 'choice-end', choice: 0, reason: 'stop' };
+  const end: EngineEvent = { type: 'end', usage };
+
+  it('is a failure, never a short success', async () => {
+    for (const events of [
+      [text(0), end],
+      [over, end, end],
+      [over, end, text(0)],
+      [text(1), over, end],
+      [text(0), over],
+    ]) {
+      const house = createHouse(saying(...events));
+      const { batches } = await house.generate();
+      await assert.rejects(Array.fromAsync(batches), { kind: 'engine-failed' }, JSON.stringify(events));
+      assert.deepEqual(
+        house.books.settled.map(({ how }) => how),
+        ['failed'],
+      );
+    }
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EngineInput, TextEngine } from '../../src/engines/engine.ts';
+import { createFakeNativeModel } from '../../src/engines/llama/__fixtures__/fake-native-model.ts';
+import { createLlamaClient } from '../../src/engines/llama/client.ts';
+import { createEngineServer } from '../../src/engines/llama/engine-server.ts';
+import type { TokenInput } from '../../src/engines/llama/protocol.ts';
+import { createScheduler } from '../../src/engines/llama/scheduler.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { engineContract } from './engine-contract.ts';
+
+const CONTEXT_TOKENS = 4_096;
+const SEQUENCES = 3;
+
+const tokensOf = (input: EngineInput): TokenInput => {
+  if (input.type === 'messages') throw new Error('this engine takes prompts');
+  return input;
+};
+
+// Client, protocol, server and scheduler of the llama engine, in one process, on a model that costs nothing.
+engineContract('llama without its process', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-wire-'));
+  const model = createFakeNativeModel({ contextTokens: CONTEXT_TOKENS, sequences: SEQUENCES });
+  const scheduler = createScheduler(model, {
+    clock: systemClock,
+    queuePlacesMax: 16,
+    queueWaitMsMax: 10_000,
+    stateFile: 'none',
+    random: Math.random,
+  });
+  const server = createServer(createEngineServer({ model, scheduler, token: 'secret' }));
+  const socket = join(folder, 'engine.sock');
+  await once(server.listen(socket), 'listening');
+  const client = createLlamaClient({ socket, token: 'secret' });
+  const engine: TextEngine = {
+    capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, choicesMax: SEQUENCES },
+    start: (request, signal) => client.generate(request, signal),
+    model: async () => model.loaded,
+    countTokens: (input) => client.countTokens(tokensOf(input)),
+    close: async () => client.close(),
+  };
+  return {
+    engine,
+    contextTokens: CONTEXT_TOKENS,
+    sequences: SEQUENCES,
+    longTokens: 2_000,
+    busy: async () => scheduler.health().busySequences,
+    deadly: { text: 'Now die.', strike: () => server.closeAllConnections() },
+    async close() {
+      client.close();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(folder, { recursive: true });
+    },
+  };
+});
