@@ -38,9 +38,10 @@ export interface ChatTemplateOptions {
 export function createChatTemplate({ source, specialTokens, bosToken, eosToken }: ChatTemplateOptions): ChatTemplate {
   const program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
   const special = specialPattern(specialTokens);
+  // Nobody outside sees it, so nobody can write it.
+  const mark = `\uFDD0${randomBytes(8).toString('hex')}\uFDD1`;
   return {
     render(variables) {
-      const mark = `\uFDD0${randomBytes(8).toString('hex')}\uFDD1`;
       const defused = special ? defuse(variables, special, mark) : variables;
       const text = run(program, { bos_token: bosToken, eos_token: eosToken, ...(defused as typeof variables) });
       return toSegments(text, special, mark);

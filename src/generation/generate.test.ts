@@ -43,7 +43,13 @@ interface Settled {
 
 /** A pipeline on an engine, and the books it keeps. */
 function createHouse(engine: TextEngine, { reserve }: { reserve?: () => Promise<never> } = {}) {
-  const books = { permits: 0, releases: 0, settled: [] as Settled[], facts: {} as Record<string, unknown> };
+  const books = {
+    permits: 0,
+    releases: 0,
+    leasesReleased: 0,
+    settled: [] as Settled[],
+    facts: {} as Record<string, unknown>,
+  };
   const caller = new AbortController();
   const context: RequestContext = {
     requestId: 'r',
@@ -53,7 +59,7 @@ function createHouse(engine: TextEngine, { reserve }: { reserve?: () => Promise<
   };
   const generate = createGenerate({
     catalogue: CATALOGUE,
-    engineFor: async () => engine,
+    engineFor: async () => ({ engine, release: () => void books.leasesReleased++ }),
     styleOf: () => ({ stopTokens: [] }),
     admission: {
       admit: async () => {
@@ -103,7 +109,7 @@ describe('a generation', () => {
       'end',
     ]);
     assert.deepEqual(ignored, []);
-    assert.deepEqual([house.books.permits, house.books.releases], [1, 1]);
+    assert.deepEqual([house.books.permits, house.books.releases, house.books.leasesReleased], [1, 1, 1]);
     assert.deepEqual(
       house.books.settled.map(({ how, usage }) => [how, usage.completionTokens]),
       [['finished', 2]],
@@ -154,7 +160,12 @@ describe('a refusal', () => {
     ] as const) {
       const house = createHouse(engine);
       await assert.rejects(house.generate(), { kind });
-      assert.deepEqual([house.books.permits, house.books.releases, house.books.settled], [1, 1, []]);
+      assert.deepEqual([house.books.permits, house.books.releases, house.books.leasesReleased], [1, 1, 1]);
+      // Reserved before the start, so that no run goes unbooked: settled as nothing.
+      assert.deepEqual(
+        house.books.settled.map(({ how, usage }) => [how, usage.promptTokens, usage.completionTokens]),
+        [['failed', 0, 0]],
+      );
     }
   });
 
@@ -179,16 +190,19 @@ describe('a refusal', () => {
     assert.equal(house.books.permits, house.books.releases);
   });
 
-  it('of the ledger ends the run that had begun', async () => {
-    const ended = Promise.withResolvers<boolean>();
-    const engine = createScriptedEngine({
-      script: () => [{ type: 'hang' }],
-      onRunEnd: ({ isCancelled }) => ended.resolve(isCancelled),
-    });
-    const house = createHouse(engine, { reserve: () => Promise.reject(new ServiceError('internal', 'no ledger')) });
+  it('of the ledger comes before the engine has begun anything', async () => {
+    let starts = 0;
+    const engine = createScriptedEngine({ script: () => [{ type: 'hang' }] });
+    const counting: TextEngine = {
+      ...engine,
+      start: (request, signal) => {
+        starts++;
+        return engine.start(request, signal);
+      },
+    };
+    const house = createHouse(counting, { reserve: () => Promise.reject(new ServiceError('internal', 'no ledger')) });
     await assert.rejects(house.generate(), { kind: 'internal' });
-    assert.equal(await ended.promise, true);
-    assert.equal(house.books.releases, 1);
+    assert.deepEqual([starts, house.books.releases, house.books.leasesReleased], [0, 1, 1]);
   });
 });
 

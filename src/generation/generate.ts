@@ -1,19 +1,22 @@
 import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
-import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
+import type { Usage } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
-import type { Admission, Permit } from './admission.ts';
+import type { EngineInput, EngineRequest, TextEngine } from '../engines/engine.ts';
+import type { Lease } from '../engines/registry.ts';
+import { linkedAbort } from '../lib/linked-abort.ts';
+import type { Admission } from './admission.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 import { createPromptRenderer } from './prompt.ts';
-import { brokenStream, createBlocks } from './stages/blocks.ts';
+import { runEvents } from './run.ts';
+import type { Ending } from './run.ts';
 
 interface Needs {
   readonly catalogue: Pick<Catalogue, 'resolve'>;
-  /** The engine that serves a model; loads it if need be. */
-  readonly engineFor: (model: ResolvedModel) => Promise<TextEngine>;
+  /** The engine that serves a model, held until the run is over; loads it if need be. */
+  readonly engineFor: (model: ResolvedModel) => Promise<Lease>;
   /** What the family of a model adds to prompt and stops. */
   readonly styleOf: (model: ResolvedModel) => {
     readonly defaultSystem?: string;
@@ -30,40 +33,41 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
   return async (request, { interface: wanted }, context) => {
     const model = catalogue.resolve(request.model, { interface: wanted, region: context.owner.region });
     context.log.add({ model: model.entry.name });
-    const permit = await admission.admit({ owner: context.owner, model: model.entry.name, choices: request.choices });
-    // Aborts a run that nobody will read.
-    const unused = new AbortController();
+    const owned = { owner: context.owner, model: model.entry.name, choices: request.choices };
+    const permit = await admission.admit(owned);
+    let lease: Lease | undefined;
+    let reservation: Reservation | undefined;
+    const run = linkedAbort(context.signal);
+    const over = (usage: Usage, how: Ending): void => {
+      run.unlink();
+      permit.release();
+      lease?.release();
+      reservation?.settle(usage, how);
+    };
     try {
-      const engine = await engineFor(model);
+      lease = await engineFor(model);
+      const { engine } = lease;
       checkAbilities(request, model, engine);
       const style = styleOf(model);
       const input: EngineInput =
         engine.capabilities.input === 'chat'
           ? { type: 'messages', messages: request.messages }
           : { type: 'segments', segments: rendererOf(await engine.model())(request.messages, style) };
-      const started = await engine.start(
-        toEngineRequest(request, model, input, style.stopTokens, context),
-        AbortSignal.any([context.signal, unused.signal]),
-      );
-      const promptTokens = started.promptTokens ?? 0;
-      const reservation = await ledger.reserve({
-        requestId: context.requestId,
-        owner: context.owner,
-        model: model.entry.name,
-        promptTokens,
-      });
+      reservation = await ledger.reserve({ requestId: context.requestId, ...owned });
+      const started = await engine.start(toEngineRequest(request, model, input, style.stopTokens, context), run.signal);
       const isClamped = request.maxTokens !== undefined && (started.maxTokens ?? Infinity) < request.maxTokens;
       return {
-        batches: readOnce(started, request.choices, { permit, reservation, context }),
+        batches: runEvents(started, { choices: request.choices, context, stop: run.abort, over }),
         ignored: isClamped ? ['max_tokens(clamped)'] : [],
       };
     } catch (error) {
-      unused.abort();
-      permit.release();
+      over(NOTHING, context.signal.aborted ? 'cancelled' : 'failed');
       throw error;
     }
   };
 }
+
+const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
 function checkAbilities(request: GenerationRequest, { asked, entry }: ResolvedModel, engine: TextEngine): void {
   if (request.logprobs && !(entry.abilities.logprobs && engine.capabilities.logprobs))
@@ -104,106 +108,4 @@ function toEngineRequest(
     ...(request.logprobs ? { logprobs: request.logprobs } : {}),
     phases: [],
   };
-}
-
-interface RunNeeds {
-  readonly permit: Permit;
-  readonly reservation: Reservation;
-  readonly context: RequestContext;
-}
-
-/** The run's events. What it holds is given back whatever happens, also when the caller leaves before reading begins. */
-function readOnce(
-  started: EngineStart,
-  choices: number,
-  { permit, reservation, context }: RunNeeds,
-): AsyncIterable<readonly GenerationEvent[]> {
-  let isRead = false;
-  let isOver = false;
-  const over = (usage: Usage, how: Ending): void => {
-    if (isOver) return;
-    isOver = true;
-    permit.release();
-    reservation.settle(usage, how);
-  };
-  const abandon = (): void => {
-    if (!isRead) over(usageOf(started, 0), 'cancelled');
-  };
-  if (context.signal.aborted) abandon();
-  else context.signal.addEventListener('abort', abandon, { once: true });
-  return {
-    [Symbol.asyncIterator]() {
-      const events = run(started, choices, { over, context });
-      return {
-        next() {
-          isRead = true;
-          return events.next();
-        },
-        return: () => events.return(),
-      };
-    },
-  };
-}
-
-type Ending = Parameters<Reservation['settle']>[1];
-
-const usageOf = (started: EngineStart, completionTokens: number): Usage => ({
-  promptTokens: started.promptTokens ?? 0,
-  cachedTokens: started.cachedTokens ?? 0,
-  completionTokens,
-});
-
-/** Engine events through the stages of their choice. */
-async function* run(
-  started: EngineStart,
-  choices: number,
-  { over, context }: { over: (usage: Usage, how: Ending) => void; context: RequestContext },
-): AsyncGenerator<readonly GenerationEvent[], void> {
-  const stages = Array.from({ length: choices }, (_, choice) => createBlocks(choice));
-  const startedAt = performance.now();
-  let spoken = 0;
-  let usage: Usage | undefined;
-  let out: GenerationEvent[] = [
-    { type: 'start', inputTokens: started.promptTokens ?? 0, cachedTokens: started.cachedTokens ?? 0 },
-  ];
-  const emit = (event: GenerationEvent): void => void out.push(event);
-  const take = (event: EngineEvent): void => {
-    if (usage) throw brokenStream('an event after the end');
-    if (event.type === 'end') {
-      for (const stage of stages) stage.end(emit);
-      usage = event.usage;
-      emit({ type: 'end', usage: event.usage });
-      return;
-    }
-    if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
-    const stage = stages[event.choice];
-    if (!stage) throw brokenStream('an event of a choice that nobody asked for');
-    stage.push(event, emit);
-  };
-  let broken: Ending | undefined;
-  try {
-    for await (const batch of started.batches) {
-      for (const event of batch) take(event);
-      if (out.length === 0) continue;
-      const ready = out;
-      out = [];
-      yield ready;
-    }
-    if (!usage) throw brokenStream('a stream without end');
-  } catch (error) {
-    broken = context.signal.aborted ? 'cancelled' : 'failed';
-    throw error;
-  } finally {
-    // A run that was broken off has no count of its own: what was said is what is known.
-    const consumed = usage ?? usageOf(started, spoken);
-    const ended = broken ?? (usage ? 'finished' : 'cancelled');
-    over(consumed, ended);
-    context.log.add({
-      promptTokens: consumed.promptTokens,
-      cachedTokens: consumed.cachedTokens,
-      completionTokens: consumed.completionTokens,
-      generateMs: Math.round(performance.now() - startedAt),
-      ended,
-    });
-  }
 }

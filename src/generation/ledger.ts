@@ -7,7 +7,7 @@ export interface Ledger {
     readonly requestId: string;
     readonly owner: Owner;
     readonly model: string;
-    readonly promptTokens: number;
+    readonly choices: number;
   }): Promise<Reservation>;
 }
 

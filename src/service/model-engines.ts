@@ -1,10 +1,10 @@
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
-import type { TextEngine } from '../engines/engine.ts';
 import { createLlamaEngine } from '../engines/llama/llama-engine.ts';
 import type { LlamaEngineOptions } from '../engines/llama/llama-engine.ts';
 import { createRegistry } from '../engines/registry.ts';
+import type { Lease } from '../engines/registry.ts';
 import { promptScript } from '../engines/scripted/prompt-script.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import type { SupervisorLog } from '../engines/supervisor.ts';
@@ -27,8 +27,8 @@ export interface ModelState {
 
 /** From a catalogue entry to the engine that runs it. */
 export interface ModelEngines {
-  /** @throws ServiceError `overloaded` while weights are downloading or missing; `unsupported` for what has no engine. */
-  engineFor(model: ResolvedModel): Promise<TextEngine>;
+  /** The engine, until the lease is released. @throws ServiceError `overloaded` while weights are downloading or missing; `unsupported` for what has no engine. */
+  engineFor(model: ResolvedModel): Promise<Lease>;
   /** Downloads what is missing and starts the engine. @throws ServiceError with the reason. */
   prepare(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
   stateOf(entry: ModelEntry): Promise<ModelState>;
@@ -59,10 +59,10 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
 
   const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
 
-  const llamaFor = (entry: ModelEntry, weights: Weights): Promise<TextEngine> => {
+  const llamaFor = (entry: ModelEntry, weights: Weights): Promise<Lease> => {
     const contextTokens = contextOf(entry);
     // Names that share weights and context share the engine.
-    return registry.get(`${weights.id} ${contextTokens}`, async () => {
+    return registry.lease(`${weights.id} ${contextTokens}`, async () => {
       const modelFile = await needs.weights.locate(weights);
       if (modelFile === undefined) throw notHere(entry, weights);
       return createLlamaEngine(
@@ -85,10 +85,10 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
           },
         );
 
-  const engineOf = (entry: ModelEntry): Promise<TextEngine> => {
+  const engineOf = (entry: ModelEntry): Promise<Lease> => {
     const { runs } = entry;
     if (needs.kind === 'scripted')
-      return registry.get('scripted', async () =>
+      return registry.lease('scripted', async () =>
         createScriptedEngine({
           script: promptScript,
           contextTokens: contextOf(entry),
@@ -100,7 +100,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
       case 'weights':
         return llamaFor(entry, needs.catalogue.weights(runs.weights));
       case 'upstream':
-        return registry.get(`upstream ${runs.url} ${runs.model}`, async () => {
+        return registry.lease(`upstream ${runs.url} ${runs.model}`, async () => {
           const apiKey = runs.apiKeyEnv === undefined ? undefined : needs.environment[runs.apiKeyEnv];
           return createUpstreamEngine({
             url: runs.url,
@@ -131,7 +131,8 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
           }
         }
       }
-      await (await engineOf(entry)).model();
+      const { engine, release } = await engineOf(entry);
+      await engine.model().finally(release);
     },
     async stateOf(entry) {
       const { runs } = entry;

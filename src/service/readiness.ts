@@ -1,6 +1,7 @@
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
+import type { TextEngine } from '../engines/engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import { interfaceStates } from '../protocols/interfaces.ts';
 import type { InterfaceState, Route } from '../protocols/interfaces.ts';
@@ -58,26 +59,31 @@ async function whyNot({ engines }: Needs, entry: ModelEntry | undefined): Promis
   const state = await engines.stateOf(entry);
   if (state.state === 'downloading' || state.state === 'missing' || state.state === 'off') return state.reason;
   try {
-    const engine = await engines.engineFor({ asked: DEFAULT_MODEL, entry });
-    const isChat = engine.capabilities.input === 'chat';
-    const started = await engine.start(
-      {
-        id: 'ready',
-        owner: { workspace: '', key: 'ready' },
-        input: isChat
-          ? { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }
-          : { type: 'segments', segments: [{ text: 'Hi', special: false }] },
-        sampling: { temperature: 0 },
-        stop: { strings: [], tokens: [] },
-        choices: 1,
-        maxTokens: 1,
-        phases: [],
-      },
-      AbortSignal.timeout(PROBE_MS_MAX),
-    );
-    for await (const batch of started.batches) if (batch.at(-1)?.type === 'end') return undefined;
-    return 'the engine gave no end';
+    const lease = await engines.engineFor({ asked: DEFAULT_MODEL, entry });
+    return await oneToken(lease.engine).finally(lease.release);
   } catch (error) {
     return ServiceError.from(error).message;
   }
+}
+
+/** Undefined when the engine gave a token and its end. */
+async function oneToken(engine: TextEngine): Promise<string | undefined> {
+  const isChat = engine.capabilities.input === 'chat';
+  const started = await engine.start(
+    {
+      id: 'ready',
+      owner: { workspace: '', key: 'ready' },
+      input: isChat
+        ? { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }
+        : { type: 'segments', segments: [{ text: 'Hi', special: false }] },
+      sampling: { temperature: 0 },
+      stop: { strings: [], tokens: [] },
+      choices: 1,
+      maxTokens: 1,
+      phases: [],
+    },
+    AbortSignal.timeout(PROBE_MS_MAX),
+  );
+  for await (const batch of started.batches) if (batch.at(-1)?.type === 'end') return undefined;
+  return 'the engine gave no end';
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createBatchQueue } from '../../lib/batch-queue.ts';
+import { linkedAbort } from '../../lib/linked-abort.ts';
 import { createStopMatcher } from '../../lib/stop-matcher.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
@@ -96,11 +97,11 @@ export function createScriptedEngine({
       await acquire(signal);
       const room = contextTokens - promptTokens;
       const maxTokens = Math.min(request.maxTokens ?? room, room);
-      const stopped = new AbortController();
+      const linked = linkedAbort(signal);
       const queue = createBatchQueue<EngineEvent>({
         waitingMax: ENGINE_EVENTS_WAITING_MAX,
         onDrain: () => resume?.(),
-        onReturn: () => stopped.abort(),
+        onReturn: () => linked.abort(undefined),
       });
       let resume: (() => void) | undefined;
       const run = {
@@ -108,7 +109,7 @@ export function createScriptedEngine({
         steps,
         promptTokens,
         tokensMax: Math.min(maxTokens, request.maxTotalTokens ?? maxTokens),
-        signal: AbortSignal.any([signal, stopped.signal]),
+        signal: linked.signal,
       };
       run.signal.addEventListener('abort', () => resume?.(), { once: true });
       const push = (event: EngineEvent): Promise<void> | undefined => {
@@ -125,6 +126,7 @@ export function createScriptedEngine({
           (error: unknown) => queue.fail(error),
         )
         .finally(() => {
+          linked.unlink();
           busy--;
           waiting.shift()?.();
           onRunEnd?.({ id: request.id, isCancelled: run.signal.aborted });
