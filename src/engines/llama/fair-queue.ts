@@ -9,7 +9,6 @@ export interface FairQueue<T> {
   /** Removes what `peek` showed; its workspace and key go to the end of the turn. */
   take(): void;
   remove(item: T): boolean;
-  items(): IterableIterator<T>;
 }
 
 /** A ring of names whose first one has the turn. */
@@ -76,9 +75,6 @@ export function createFairQueue<T>({ placesMax }: { placesMax: number }): FairQu
           return true;
         }
       return false;
-    },
-    *items() {
-      for (const workspace of workspaces) for (const key of workspace.waiting) yield* key.waiting;
     },
   };
 }

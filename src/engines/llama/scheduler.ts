@@ -1,24 +1,20 @@
-import type { Clock } from '../../lib/clock.ts';
 import { assert } from '../../lib/assert.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createCells, wholeSlices } from './cells.ts';
 import { createChoiceOutput } from './choice-output.ts';
 import type { ChoiceOutput, Finished, SampledToken } from './choice-output.ts';
 import { createFairQueue } from './fair-queue.ts';
-import type { DecodeItem, LogitPlace, NativeGrammar, NativeModel, NativeSampler } from './native-model.ts';
+import { createJob, isRefusal } from './job.ts';
+import type { Caller, Choice, Job } from './job.ts';
+import type { DecodeItem, LogitPlace, NativeModel } from './native-model.ts';
 import { createPrefillPace } from './prefill-pace.ts';
-import type { GenerateCall, Health, Line, Refusal } from './protocol.ts';
-import { SEEDED_SLICE_TOKENS, createSlots } from './slots.ts';
+import type { GenerateCall, Health, Refusal } from './protocol.ts';
+import { newSampler, sampleToken } from './sampling.ts';
+import { planTick } from './tick-plan.ts';
+import type { Step } from './tick-plan.ts';
+import { createSlots } from './slots.ts';
 import type { Slot } from './slots.ts';
-import { tokenizeInput, tokenizeSegments } from './tokenize-input.ts';
-
-/** What the scheduler says to the caller of one request. */
-export interface Caller {
-  /** The lines of one tick. False: the reader is behind, pause until `resume`. */
-  send(lines: readonly Line[]): boolean;
-  /** Instead of any line. */
-  refuse(refusal: Refusal): void;
-  /** After the last line. */
-  end(): void;
-}
+import { tokenizeSegments } from './tokenize-input.ts';
 
 export interface Running {
   cancel(): void;
@@ -51,53 +47,11 @@ export interface SchedulerOptions {
 /** Ours: after a refusal for want of room, a new try makes sense after this long. */
 const RETRY_AFTER_SECONDS = 5;
 
-interface Job {
-  readonly call: GenerateCall;
-  readonly caller: Caller;
-  readonly prompt: readonly number[];
-  readonly grammars: readonly (NativeGrammar | undefined)[];
-  /** Special tokens that end this answer besides the model's own. */
-  readonly endTokens: ReadonlySet<number>;
-  readonly isSeeded: boolean;
-  readonly queuedAt: number;
-  admittedAt: number;
-  firstTokenAt: number;
-  cachedTokens: number;
-  /** The sequences it holds; none while queued. */
-  readonly slots: Slot[];
-  /** All choices; empty while queued. */
-  choices: Choice[];
-  /** The prompt is evaluated, and every choice has its first token. */
-  isPromptDone: boolean;
-  lines: Line[];
-  /** The caller has had a line: what fails now can no longer be refused. */
-  hasSpoken: boolean;
-  isCancelled: boolean;
-  isPaused: boolean;
-  waitTimer: NodeJS.Timeout | undefined;
-}
-
-interface Choice {
-  readonly job: Job;
-  readonly index: number;
-  readonly slot: Slot;
-  readonly output: ChoiceOutput;
-  sampler: NativeSampler;
-  /** Tokens to be evaluated next: one while generating, more during prefill, none while waiting for a copy. */
-  pending: number[];
-  /** All sampled tokens, for penalties across phases. */
-  history: number[];
-  /** Length of the context when the phase began. */
-  phaseStart: number;
-  /** Tokens sampled in this phase. */
-  phaseTokens: number[];
-  isFinished: boolean;
-}
-
 export function createScheduler(model: NativeModel, options: SchedulerOptions): Scheduler {
   const { clock } = options;
   const { contextTokens } = model.loaded;
   const slots = createSlots(model.sequences);
+  const cells = createCells(model, options.stateFile);
   const queue = createFairQueue<Job>({ placesMax: options.queuePlacesMax });
   const pace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
   const jobs = new Set<Job>();
@@ -112,10 +66,11 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const submit = (call: GenerateCall, caller: Caller): Running => {
     let job: Job | undefined;
     let isCancelled = false;
-    void prepare(call, caller).then(
-      (prepared) => {
-        if (prepared === undefined || isCancelled) return;
-        job = prepared;
+    void createJob(model, call, { caller, now: clock.monotonic() }).then(
+      (made) => {
+        if (isCancelled) return;
+        if (isRefusal(made)) return caller.refuse(made);
+        job = made;
         enqueue(job);
       },
       (error: unknown) => caller.refuse({ kind: 'internal', message: String(error) }),
@@ -130,57 +85,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
         job.isPaused = false;
         wake();
       },
-    };
-  };
-
-  /** Everything that can be refused before a place is taken. */
-  const prepare = async (call: GenerateCall, caller: Caller): Promise<Job | undefined> => {
-    const refuse = (kind: Refusal['kind'], message: string): undefined => {
-      caller.refuse({ kind, message });
-    };
-    if (call.choices > model.sequences)
-      return refuse('invalid', `n must be at most ${model.sequences} here, got ${call.choices}`);
-    const badBias = call.sampling.logitBias?.find(([token]) => token >= model.loaded.vocabularySize);
-    if (badBias)
-      return refuse(
-        'invalid',
-        `logit_bias names token ${badBias[0]}, the vocabulary has ${model.loaded.vocabularySize}`,
-      );
-    let prompt: number[];
-    try {
-      prompt = tokenizeInput(model, call.input);
-    } catch (error) {
-      return refuse('invalid', error instanceof RangeError ? error.message : 'the prompt cannot be tokenized');
-    }
-    if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
-    if (prompt.length >= contextTokens) return refuse('too-long', tooLong(prompt.length, contextTokens));
-    const grammars: (NativeGrammar | undefined)[] = [];
-    for (const { grammar } of call.phases) {
-      try {
-        grammars.push(grammar === undefined ? undefined : await model.createGrammar(grammar));
-      } catch {
-        return refuse('invalid', 'the grammar cannot be parsed');
-      }
-    }
-    return {
-      call,
-      caller,
-      prompt,
-      grammars,
-      endTokens: new Set((call.stop.special ?? []).flatMap((text) => singleToken(model, text))),
-      isSeeded: call.sampling.seed !== undefined,
-      queuedAt: clock.monotonic(),
-      admittedAt: 0,
-      firstTokenAt: 0,
-      cachedTokens: 0,
-      slots: [],
-      choices: [],
-      isPromptDone: false,
-      lines: [],
-      hasSpoken: false,
-      isCancelled: false,
-      isPaused: false,
-      waitTimer: undefined,
     };
   };
 
@@ -226,21 +130,15 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     job.slots.push(slot);
     const first = createChoice(job, slot, 0);
     job.choices = [first];
-    let reused = plan.reused;
-    if (plan.copyFrom) await copyState(plan.copyFrom, slot);
-    if (reused === 0) clear(slot);
-    else if (model.truncate(slot.sequence, reused)) slot.tokens.length = reused;
-    else {
-      clear(slot);
-      reused = 0;
-    }
-    slot.seededTokens = Math.min(slot.seededTokens, reused);
+    if (plan.copyFrom) await cells.copy(plan.copyFrom, slot);
+    cells.truncate(slot, plan.reused);
+    const reused = slot.tokens.length;
     while (job.choices.length < call.choices) {
       const next = slots.take();
       assert(next, 'a sequence was free');
       slots.hold(next, workspace);
       job.slots.push(next);
-      clear(next);
+      cells.clear(next);
       job.choices.push(createChoice(job, next, job.choices.length));
     }
     job.admittedAt = clock.monotonic();
@@ -256,35 +154,21 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     deliver(job);
   };
 
-  const createChoice = (job: Job, slot: Slot, index: number): Choice => ({
-    job,
-    index,
-    slot,
-    output: createChoiceOutput(job.call, index, (line) => job.lines.push(line)),
-    sampler: newSampler(job, index, 0, []),
-    pending: [],
-    history: [],
-    phaseStart: job.prompt.length,
-    phaseTokens: [],
-    isFinished: false,
-  });
-
-  const newSampler = (job: Job, choice: number, phase: number, history: readonly number[]): NativeSampler => {
-    const { sampling } = job.call;
-    const grammar = job.grammars[phase];
-    return model.createSampler({
-      temperature: sampling.temperature ?? 1,
-      topP: sampling.topP ?? 1,
-      topK: sampling.topK ?? 0,
-      minP: sampling.minP ?? 0,
-      repetitionPenalty: sampling.repetitionPenalty ?? 1,
-      presencePenalty: sampling.presencePenalty ?? 0,
-      frequencyPenalty: sampling.frequencyPenalty ?? 0,
-      logitBias: sampling.logitBias ?? [],
-      seed: ((sampling.seed ?? options.random()) + choice) >>> 0,
-      history,
-      ...(grammar ? { grammar } : {}),
-    });
+  const createChoice = (job: Job, slot: Slot, index: number): Choice => {
+    const seed = ((job.call.sampling.seed ?? options.random()) + index) >>> 0;
+    return {
+      job,
+      index,
+      slot,
+      seed,
+      output: createChoiceOutput(job.call, index, (line) => job.lines.push(line)),
+      sampler: newSampler(model, job, { seed, phase: 0, history: [] }),
+      pending: [],
+      history: [],
+      phaseStart: job.prompt.length,
+      phaseTokens: [],
+      isFinished: false,
+    };
   };
 
   // ---- the tick -----------------------------------------------------------------------------------------------------
@@ -322,24 +206,10 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     const ready = [...jobs].flatMap((job) => job.choices.filter(isReady));
     if (ready.length === 0) return false;
     ticks++;
-    const generating = ready.filter((choice) => choice.pending.length === 1);
-    const prefilling = ready.filter((choice) => choice.pending.length > 1);
-    const shared = generating.filter((choice) => !choice.job.isSeeded).map((choice) => ({ choice, tokens: 1 }));
-    const alone = generating.filter((choice) => choice.job.isSeeded).map((choice) => ({ choice, tokens: 1 }));
-
-    // Whoever waited longest since its last slice has the turn.
-    const turn = prefilling[ticks % Math.max(1, prefilling.length)];
-    if (turn?.job.isSeeded) {
-      alone.push({ choice: turn, tokens: Math.min(SEEDED_SLICE_TOKENS, turn.pending.length) });
-    } else if (turn) {
-      let left = pace.sliceTokens(shared.length);
-      const order = [turn, ...prefilling.filter((choice) => choice !== turn && !choice.job.isSeeded)];
-      for (const choice of order) {
-        const tokens = Math.min(left, choice.pending.length);
-        if (tokens > 0) shared.push({ choice, tokens });
-        left -= tokens;
-      }
-    }
+    const { shared, alone } = planTick(ready, {
+      turn: ticks,
+      sliceTokens: (generating) => pace.sliceTokens(generating),
+    });
 
     if (shared.length > 0) await evaluate(shared);
     for (const step of alone) await evaluate([step]);
@@ -348,11 +218,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     reap();
     return true;
   };
-
-  interface Step {
-    readonly choice: Choice;
-    readonly tokens: number;
-  }
 
   /** Evaluates one batch and samples where a choice's pending tokens are used up. */
   const evaluate = async (wanted: readonly Step[]): Promise<void> => {
@@ -415,36 +280,17 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     job.isPromptDone = true;
     if (job.isSeeded) slot.seededTokens = wholeSlices(slot.tokens.length);
     job.firstTokenAt = clock.monotonic();
-    for (const other of job.choices) if (other.slot !== slot) await copyState(slot, other.slot);
+    for (const other of job.choices) if (other.slot !== slot) await cells.copy(slot, other.slot);
   };
 
   const sample = async (choice: Choice, place: LogitPlace): Promise<void> => {
-    const id = await choice.sampler.sample(place);
-    if (id === undefined || model.isEnd(id) || choice.job.endTokens.has(id))
-      return settle(choice, { id: id ?? -1, bytes: new Uint8Array(), isEnd: true });
-    tokensTotal++;
-    choice.history.push(id);
-    choice.phaseTokens.push(id);
-    const wanted = choice.job.call.logprobs;
-    const isLastPhase = choice.output.phase >= choice.job.call.phases.length - 1;
-    // A control token is structure, not text.
-    const bytes = model.isControl(id) ? new Uint8Array() : model.tokenBytes(id);
-    settle(choice, {
-      id,
-      bytes,
-      isEnd: false,
-      ...(wanted && isLastPhase ? { logprobs: await readLogprobs(place, id, wanted.top) } : {}),
-    });
-  };
-
-  const readLogprobs = async (place: LogitPlace, token: number, top: number) => {
-    const raw = await model.topLogprobs(place, { top, token });
-    const entry = (id: number, logprob: number | undefined) => ({
-      id,
-      bytes: [...model.tokenBytes(id)],
-      logprob: logprob === undefined || !Number.isFinite(logprob) ? null : Math.min(0, logprob),
-    });
-    return { ...entry(token, raw.token), top: raw.top.map((other) => entry(other.token, other.logprob)) };
+    const token = await sampleToken(model, choice, place);
+    if (!token.isEnd) {
+      tokensTotal++;
+      choice.history.push(token.id);
+      choice.phaseTokens.push(token.id);
+    }
+    settle(choice, token);
   };
 
   /** What a sampled token means for its choice. */
@@ -474,21 +320,14 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       ...tokenizeSegments(model, append),
     ];
     // At least one token is evaluated: its logits choose the first token of the phase.
-    let kept = Math.min(slot.tokens.length, keepLength, context.length - 1);
-    if (kept < slot.tokens.length) {
-      if (model.truncate(slot.sequence, kept)) slot.tokens.length = kept;
-      else {
-        clear(slot);
-        kept = 0;
-      }
-      slot.seededTokens = Math.min(slot.seededTokens, wholeSlices(kept));
-    }
-    choice.pending = context.slice(kept);
+    const kept = Math.min(slot.tokens.length, keepLength, context.length - 1);
+    if (kept < slot.tokens.length) cells.truncate(slot, kept);
+    choice.pending = context.slice(slot.tokens.length);
     choice.phaseStart = context.length;
     choice.phaseTokens = [];
     output.nextPhase();
     choice.sampler.dispose();
-    choice.sampler = newSampler(job, choice.index, output.phase, choice.history);
+    choice.sampler = newSampler(model, job, { seed: choice.seed, phase: output.phase, history: choice.history });
     if (context.length >= contextTokens) finishChoice(choice, { reason: 'length' });
   };
 
@@ -532,7 +371,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const fail = (job: Job, error: unknown): void => {
     if (!jobs.has(job)) return;
     // What the cells hold after a failed evaluation is not known.
-    for (const slot of job.slots) clear(slot);
+    for (const slot of job.slots) cells.clear(slot);
     leave(job);
     const message = String(error);
     if (!job.hasSpoken) return job.caller.refuse({ kind: 'internal', message });
@@ -562,19 +401,6 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     if (!job.caller.send(lines)) job.isPaused = true;
   };
 
-  const clear = (slot: Slot): void => {
-    model.clear(slot.sequence);
-    slot.tokens = [];
-    slot.seededTokens = 0;
-  };
-
-  const copyState = async (from: Slot, to: Slot): Promise<void> => {
-    model.clear(to.sequence);
-    await model.copy(from.sequence, to.sequence, from.tokens, options.stateFile);
-    to.tokens = [...from.tokens];
-    to.seededTokens = from.seededTokens;
-  };
-
   const settleIdle = (): void => {
     if (jobs.size > 0 || queue.length > 0) return;
     for (const resolve of onIdle) resolve();
@@ -599,16 +425,3 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     },
   };
 }
-
-/** What of so many tokens a seeded run has evaluated in slices of full size. */
-const wholeSlices = (tokens: number): number => tokens - (tokens % SEEDED_SLICE_TOKENS);
-
-/** The token of a special text, where the vocabulary has one. */
-function singleToken(model: NativeModel, text: string): readonly number[] {
-  const tokens = model.tokenize(text, true);
-  return tokens.length === 1 ? tokens : [];
-}
-
-/** wire.md 1.7 has the first sentence; both counts follow. */
-const tooLong = (promptTokens: number, contextTokens: number): string =>
-  `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`;
