@@ -21,6 +21,9 @@ export interface ServeNeeds {
 /** How often the configuration file is looked at, in ms: models that were added are there soon after. */
 const CONFIG_LOOK_MS = 1_000;
 
+/** Signals that come this close together, in ms, are one. */
+const SIGNAL_ECHO_MS = 500;
+
 /** `parley serve`: runs until SIGTERM or SIGINT; a second one ends it at once. */
 export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
   return new Command('serve')
@@ -73,8 +76,13 @@ async function prepare(service: Service, signal: AbortSignal, stdout: ProgressSt
 
 function onSignals(stop: AbortController): Promise<void> {
   return new Promise((resolve) => {
+    let firstAt = 0;
     const onSignal = (): void => {
+      const now = performance.now();
+      // Ctrl-C reaches the whole process group, and a wrapper hands it on once more: that is one signal.
+      if (stop.signal.aborted && now - firstAt < SIGNAL_ECHO_MS) return;
       if (stop.signal.aborted) process.exit(130);
+      firstAt = now;
       stop.abort(new ServiceError('cancelled', 'The service is stopping.'));
       resolve();
     };

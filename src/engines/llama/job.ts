@@ -2,7 +2,7 @@ import type { ChoiceOutput } from './choice-output.ts';
 import type { NativeGrammar, NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, Line, Refusal } from './protocol.ts';
 import type { Slot } from './slots.ts';
-import { tokenizeInput } from './tokenize-input.ts';
+import { TooManyTokensError, tokenizeInput } from './tokenize-input.ts';
 
 /** What the scheduler says to the caller of one request. */
 export interface Caller {
@@ -76,10 +76,12 @@ export async function createJob(
   try {
     prompt = tokenizeInput(model, call.input);
   } catch (error) {
+    if (error instanceof TooManyTokensError)
+      return refuse('too-long', tooLong(`more than ${error.tokens}`, contextTokens));
     return refuse('invalid', error instanceof RangeError ? error.message : 'the prompt cannot be tokenized');
   }
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
-  if (prompt.length >= contextTokens) return refuse('too-long', tooLong(prompt.length, contextTokens));
+  if (prompt.length >= contextTokens) return refuse('too-long', tooLong(String(prompt.length), contextTokens));
   const grammars: (NativeGrammar | undefined)[] = [];
   for (const { grammar } of call.phases) {
     try {
@@ -119,5 +121,5 @@ function singleToken(model: NativeModel, text: string): readonly number[] {
 }
 
 /** wire.md 1.7 has the first sentence; both counts follow. */
-const tooLong = (promptTokens: number, contextTokens: number): string =>
+const tooLong = (promptTokens: string, contextTokens: number): string =>
   `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`;

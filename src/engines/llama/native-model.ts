@@ -2,6 +2,8 @@ import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
 import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
+import { createRawProbabilities } from './raw-probabilities.ts';
+import type { BindingSampler, LogitPlace, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
 
 /**
  * The native library as the scheduler needs it: one `decode` a tick over all sequences, and sampling apart from it.
@@ -41,8 +43,6 @@ export interface NativeModel {
   dispose(): Promise<void>;
 }
 
-export type LogitPlace = number & { readonly __logitPlace: never };
-
 export interface DecodeItem {
   readonly sequence: number;
   /** Position of the first token in its sequence. */
@@ -79,42 +79,21 @@ export interface NativeGrammar {
   newState(): unknown;
 }
 
-export interface RawLogprobs {
-  readonly token: number | undefined;
-  /** Best first. */
-  readonly top: readonly { readonly token: number; readonly logprob: number }[];
-}
-
 /** Tokens of one penalty window: repetition, presence and frequency look this far back in the answer. Ours. */
 const PENALTY_WINDOW_TOKENS = 1024;
-
-/** Candidates read for logprobs at first; a sampled token is seldom further down. */
-const LOGPROB_CANDIDATES = 64;
 
 const TOKEN_ATTRIBUTE_CONTROL = 1 << 3;
 const TOKEN_ATTRIBUTE_USER_DEFINED = 1 << 4;
 
 // The binding's methods that we rely on, as read in its C++ source of the pinned version.
-interface Binding {
+interface Binding extends SamplingBinding {
   initBatch(size: number): void;
   addToBatch(sequence: number, at: number, tokens: Uint32Array, logitIndexes: Uint32Array): Uint32Array;
   decodeBatch(): Promise<void>;
-  sampleToken(place: LogitPlace, sampler: BindingSampler): Promise<number>;
-  sampleToken(
-    place: LogitPlace,
-    sampler: BindingSampler,
-    probabilities: boolean,
-    confidence: boolean,
-  ): Promise<[token: number, probabilities: number[] | undefined, confidence: number | undefined]>;
   disposeSequence(sequence: number): void;
   removeTokenCellsFromSequence(sequence: number, start: number, end: number): boolean;
   saveSequenceStateToFile(file: string, sequence: number, tokens: Uint32Array): Promise<number>;
   loadSequenceStateFromFile(file: string, sequence: number, contextMax: number): Promise<Uint32Array>;
-}
-
-interface BindingSampler {
-  applyConfig(config: Record<string, unknown>): void;
-  dispose(): void;
 }
 
 interface BindingModel {
@@ -198,28 +177,11 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
   const toBytes = byteReader(model.vocabularyType === 'bpe' ? 'bpe' : 'spm', vocabulary);
   const chatTemplate = metadata.tokenizer?.chat_template;
 
-  // Two samplers of our own read the raw distribution: one the best token's share of the whole vocabulary, the other
-  // the shares of the first candidates among themselves. Together they give exact log probabilities without the
-  // 150,000-entry map that the library would build.
-  const best = new internals.AddonSampler(vocabulary);
-  best.applyConfig({});
-  const candidates = (count: number): BindingSampler => {
-    const sampler = new internals.AddonSampler(vocabulary);
-    sampler.applyConfig({ temperature: 1, topK: count, seed: 1 });
-    return sampler;
-  };
-  const few = candidates(LOGPROB_CANDIDATES);
-
-  const readCandidates = async (place: LogitPlace, sampler: BindingSampler, bestShare: number) => {
-    const [, shares = []] = await binding.sampleToken(place, sampler, true, false);
-    const bestAmongThem = shares[1] ?? 1;
-    const list: { token: number; logprob: number }[] = [];
-    for (let i = 0; i + 1 < shares.length; i += 2) {
-      const share = shares[i + 1] ?? 0;
-      list.push({ token: shares[i] ?? 0, logprob: Math.log(share / bestAmongThem) + Math.log(bestShare) });
-    }
-    return list;
-  };
+  const raw = createRawProbabilities({
+    binding,
+    newSampler: (config) => newSampler(internals, config),
+    vocabularySize,
+  });
 
   return {
     loaded: {
@@ -255,8 +217,7 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
       return places;
     },
     createSampler(options) {
-      const sampler = new internals.AddonSampler(vocabulary);
-      sampler.applyConfig(samplerConfig(options));
+      const sampler = newSampler(internals, samplerConfig(options));
       return {
         async sample(place) {
           const token = await binding.sampleToken(place, sampler);
@@ -265,18 +226,7 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
         dispose: () => sampler.dispose(),
       };
     },
-    topLogprobs: inTurn(async (place, { top, token }) => {
-      const [, , bestShare = 1] = await binding.sampleToken(place, best, false, true);
-      let list = await readCandidates(place, few, bestShare);
-      let found = list.find((candidate) => candidate.token === token);
-      if (!found) {
-        const all = candidates(vocabularySize);
-        list = await readCandidates(place, all, bestShare);
-        all.dispose();
-        found = list.find((candidate) => candidate.token === token);
-      }
-      return { token: found?.logprob, top: list.slice(0, top) };
-    }),
+    topLogprobs: raw,
     async createGrammar(gbnf) {
       const grammar = await llama.createGrammar({ grammar: gbnf });
       const parsed: unknown = Reflect.get(grammar, '_grammar');
@@ -302,14 +252,10 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
   };
 }
 
-/** One call after the other: a sampler of the binding has one buffer and works on a thread of its own. */
-function inTurn<A extends readonly unknown[], R>(work: (...args: A) => Promise<R>): (...args: A) => Promise<R> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (...args) => {
-    const result = last.then(() => work(...args));
-    last = result.catch(() => undefined);
-    return result;
-  };
+function newSampler({ AddonSampler, model }: Internals, config: Record<string, unknown>): BindingSampler {
+  const sampler = new AddonSampler(model);
+  sampler.applyConfig(config);
+  return sampler;
 }
 
 function samplerConfig(options: SamplerOptions): Record<string, unknown> {

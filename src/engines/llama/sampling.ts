@@ -1,5 +1,6 @@
 import type { Choice, Job } from './job.ts';
-import type { LogitPlace, NativeModel, NativeSampler } from './native-model.ts';
+import type { NativeModel, NativeSampler } from './native-model.ts';
+import type { LogitPlace } from './raw-probabilities.ts';
 import type { WireAlternative } from './protocol.ts';
 import type { SampledToken } from './choice-output.ts';
 

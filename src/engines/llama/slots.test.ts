@@ -39,11 +39,15 @@ describe('a place for a prompt', () => {
   });
 
   it('starts anew where the shared beginning is not worth a copy', () => {
-    const slots = createSlots(2);
+    const slots = createSlots(3);
     const long = used(slots, range(200));
-    const plan = slots.plan([...range(20), 9999], plainRun);
-    assert.notEqual(plan?.slot, long);
-    assert.deepEqual([plan?.reused, plan?.copyFrom], [0, undefined]);
+    const tiny = slots.plan([...range(5), 9999], plainRun);
+    assert.notEqual(tiny?.slot, long);
+    assert.deepEqual([tiny?.reused, tiny?.copyFrom], [0, undefined]);
+    // The whole source is moved: a long one for a short beginning costs more than it saves.
+    const huge = used(slots, range(4000, 10_000));
+    assert.equal(slots.plan([...range(20, 10_000), 9999], plainRun)?.copyFrom, undefined);
+    assert.equal(slots.plan([...range(100, 10_000), 9999], plainRun)?.copyFrom, huge);
   });
 
   it('takes the last free sequence whatever it holds, and keeps its beginning', () => {

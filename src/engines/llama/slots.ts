@@ -3,8 +3,11 @@ import { assert } from '../../lib/assert.ts';
 /** Tokens a seeded run evaluates at a time: the same slices give the same cells, to the last bit. */
 export const SEEDED_SLICE_TOKENS = 16;
 
-/** A shared prefix shorter than this is computed again rather than copied from another sequence. Ours. */
-const COPY_TOKENS_MIN = 64;
+/** A shared prefix shorter than this is computed again rather than copied: a copy has a fixed cost of about 2 ms. */
+const COPY_TOKENS_MIN = 8;
+
+/** A copy moves the whole source at about 0.1 ms a token; computing costs about a hundred times as much. */
+const COPY_SOURCE_MAX_RATIO = 64;
 
 /** A sequence of the context and what its cells hold. */
 export interface Slot {
@@ -73,8 +76,9 @@ export function createSlots(count: number): Slots {
       const isMostlyKept = best.reused * 2 >= best.slot.tokens.length;
       if (!best.slot.isBusy && (isMostlyKept || best.slot === spare)) return { slot: best.slot, reused: best.reused };
       // Taking it would throw most of another conversation away (or it is busy): copy what is shared.
-      if (best.reused >= COPY_TOKENS_MIN) return { slot: spare, reused: best.reused, copyFrom: best.slot };
-      return { slot: spare, reused: 0 };
+      const isWorthCopying =
+        best.reused >= COPY_TOKENS_MIN && best.reused * COPY_SOURCE_MAX_RATIO >= best.slot.tokens.length;
+      return isWorthCopying ? { slot: spare, reused: best.reused, copyFrom: best.slot } : { slot: spare, reused: 0 };
     },
     take: leastWorth,
     hold(slot, workspace) {

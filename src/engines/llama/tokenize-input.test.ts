@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createFakeNativeModel, IM_END, IM_START, textOfTokens, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
-import { tokenizeInput } from './tokenize-input.ts';
+import { TooManyTokensError, tokenizeInput } from './tokenize-input.ts';
 
 const model = createFakeNativeModel();
 const text = (value: string) => ({ text: value, special: false });
@@ -64,4 +64,18 @@ test('a token id that is none is refused with the range', () => {
       name: 'RangeError',
       message: new RegExp(`0 to 258.*${wrong}`),
     });
+});
+
+test('text that cannot fit is refused by its first part', () => {
+  let read = 0;
+  const counting = {
+    ...model,
+    tokenize: (value: string, isSpecial: boolean) => {
+      read += value.length;
+      return model.tokenize(value, isSpecial);
+    },
+  };
+  const megabytes = 'a'.repeat(4_000_000);
+  assert.throws(() => tokenizeInput(counting, { type: 'segments', segments: [text(megabytes)] }), TooManyTokensError);
+  assert.ok(read < 200_000, `${read} characters were read`);
 });

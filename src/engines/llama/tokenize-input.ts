@@ -4,12 +4,30 @@ import type { TokenInput } from './protocol.ts';
 
 type Tokenizer = Pick<NativeModel, 'tokenize' | 'markupInText' | 'shouldPrependBos' | 'bosToken' | 'loaded'>;
 
+/** More text than any context takes; found without reading all of it. */
+export class TooManyTokensError extends RangeError {
+  /** The input has more tokens than this. */
+  readonly tokens: number;
+
+  constructor(tokens: number) {
+    super(`the input has more than ${tokens} tokens`);
+    this.tokens = tokens;
+  }
+}
+
+/** Characters that are tokenized at a time to see whether a text can fit: about 50 ms. */
+const PIECE_CHARS = 65_536;
+
+/** Tokens by which a piece may exceed what it adds to the whole, because a word was cut. Ours; one word is far less. */
+const PIECE_SLACK_TOKENS = 64;
+
 /**
  * Tokens of an input. Only `special` segments may become special tokens; neighbouring plain segments are read as one
  * text, so that words are cut as they would be in the whole prompt.
- * @throws RangeError for a token id outside the vocabulary.
+ * @throws RangeError for a token id outside the vocabulary; TooManyTokensError for text far longer than the context.
  */
 export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
+  if (input.type === 'segments') checkSize(model, input.segments);
   if (input.type === 'tokens') {
     const wrong = input.tokens.find(
       (token) => !Number.isInteger(token) || token < 0 || token >= model.loaded.vocabularySize,
@@ -21,6 +39,17 @@ export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
   const tokens = input.segments.length === 0 ? [] : tokenizeSegments(model, input.segments);
   if (model.shouldPrependBos && tokens[0] !== model.bosToken) tokens.unshift(model.bosToken);
   return tokens;
+}
+
+/** Tokenizing stops everything else in this process: megabytes that cannot fit are refused by their first part. */
+function checkSize(model: Tokenizer, segments: readonly PromptSegment[]): void {
+  const text = segments.map((segment) => (segment.special ? '' : segment.text)).join('');
+  if (text.length <= PIECE_CHARS) return;
+  let tokens = 0;
+  for (let from = 0; from < text.length; from += PIECE_CHARS) {
+    tokens += Math.max(0, model.tokenize(text.slice(from, from + PIECE_CHARS), false).length - PIECE_SLACK_TOKENS);
+    if (tokens > model.loaded.contextTokens) throw new TooManyTokensError(model.loaded.contextTokens);
+  }
 }
 
 export function tokenizeSegments(model: Tokenizer, segments: readonly PromptSegment[]): number[] {

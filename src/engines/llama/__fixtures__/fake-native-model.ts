@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { DecodeItem, LogitPlace, NativeGrammar, NativeModel, SamplerOptions } from '../native-model.ts';
+import type { DecodeItem, NativeGrammar, NativeModel, SamplerOptions } from '../native-model.ts';
+import type { LogitPlace } from '../raw-probabilities.ts';
 
 export const IM_START = 256;
 export const IM_END = 257;
