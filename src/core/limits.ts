@@ -18,6 +18,15 @@ export const STOP_CODE_POINTS_MAX = 256;
 /** Ours: messages in one request. Beyond: 400. Far above any context that is served. */
 export const MESSAGES_MAX = 10_000;
 
+/** Ours: parts of one message's content. Beyond: 400. */
+export const PARTS_MAX = 1_000;
+
+/**
+ * Ours: values in a JSON request body, counted by its commas and brackets. Beyond: 400. A body of tiny values takes fifty
+ * times its bytes in memory and seconds to look through.
+ */
+export const JSON_VALUES_MAX = 200_000;
+
 /** Ours: bytes of a JSON request body. Beyond: 413. Holds a context of a million tokens and its escapes. */
 export const JSON_BODY_BYTES_MAX = 16 * 1024 * 1024;
 

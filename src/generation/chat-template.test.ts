@@ -66,14 +66,16 @@ describe('a chat template', () => {
 
   it('that would not end is stopped after so many steps', () => {
     const source = '{% for i in range(90000) %}{% for j in range(90000) %}{% set x = j %}{% endfor %}{% endfor %}';
-    assert.throws(() => template(source).render({}), { kind: 'engine-failed' });
+    assert.throws(() => template(source).render({}), { kind: 'invalid-request' });
   });
 
   it('that would fill the memory is stopped', () => {
     const doubling =
       "{% set ns = namespace(t='xxxxxxxxxxxxxxxx') %}{% for i in range(64) %}{% set ns.t = ns.t + ns.t %}{% endfor %}";
-    assert.throws(() => template(doubling).render({}), { kind: 'engine-failed' });
-    assert.throws(() => template('{% for i in range(100000000) %}x{% endfor %}').render({}), { kind: 'engine-failed' });
+    assert.throws(() => template(doubling).render({}), { kind: 'invalid-request' });
+    assert.throws(() => template('{% for i in range(100000000) %}x{% endfor %}').render({}), {
+      kind: 'invalid-request',
+    });
   });
 
   it('sees nothing of the process', () => {

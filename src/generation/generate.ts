@@ -3,7 +3,7 @@ import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Usage } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { EngineInput, EngineRequest, TextEngine } from '../engines/engine.ts';
+import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
 import { linkedAbort } from '../lib/linked-abort.ts';
 import type { Admission } from './admission.ts';
@@ -55,16 +55,26 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
           : { type: 'segments', segments: rendererOf(await engine.model())(request.messages, style) };
       reservation = await ledger.reserve({ requestId: context.requestId, ...owned });
       const started = await engine.start(toEngineRequest(request, model, input, style.stopTokens, context), run.signal);
-      const isClamped = request.maxTokens !== undefined && (started.maxTokens ?? Infinity) < request.maxTokens;
       return {
         batches: runEvents(started, { choices: request.choices, context, stop: run.abort, over }),
-        ignored: isClamped ? ['max_tokens(clamped)'] : [],
+        ignored: clampedFields(request, started),
       };
     } catch (error) {
       over(NOTHING, context.signal.aborted ? 'cancelled' : 'failed');
       throw error;
     }
   };
+}
+
+/** Wishes that the context lowered, by the names that callers know them by. */
+function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTokens: room }: EngineStart): string[] {
+  const isClamped = (wish: number | undefined): boolean => wish !== undefined && room !== undefined && room < wish;
+  // The engine's figure is the smaller of the wish and what is left; a smaller max_tokens lowers it for both.
+  const isTotalClamped = isClamped(maxTotalTokens) && (maxTokens === undefined || isClamped(maxTokens));
+  return [
+    ...(isClamped(maxTokens) ? ['max_tokens(clamped)'] : []),
+    ...(isTotalClamped ? ['max_completion_tokens(clamped)'] : []),
+  ];
 }
 
 const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };

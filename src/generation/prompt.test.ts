@@ -86,6 +86,8 @@ describe('a prompt', () => {
     };
     assert.deepEqual(seenArguments('{"a":1}'), { a: 1 });
     for (const text of ['{"a":', '[1]', '7', '']) assert.equal(seenArguments(text), text);
+    const deep = `{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
+    assert.equal(seenArguments(deep), deep, 'nesting that no renderer survives stays text');
     assert.deepEqual(seen([say('tool', '42', { toolCallId: 'call_1', name: 'f' })]), [
       { role: 'tool', content: '42', name: 'f', tool_call_id: 'call_1' },
     ]);

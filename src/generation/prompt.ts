@@ -2,6 +2,8 @@ import type { LoadedModel } from '../engines/engine.ts';
 import type { Message } from '../core/message.ts';
 import { textOf } from '../core/message.ts';
 import type { PromptSegment } from '../core/prompt.ts';
+import { JSON_DEPTH_MAX } from '../core/limits.ts';
+import { isDeeperThan } from '../lib/json-depth.ts';
 import { createChatTemplate } from './chat-template.ts';
 import type { ChatTemplate } from './chat-template.ts';
 
@@ -71,7 +73,9 @@ function toTemplateMessage(message: Message): Record<string, unknown> {
 function argumentsOf(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : text;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    // Deeper text would take the recursive renderer to the end of its stack.
+    return isObject && !isDeeperThan(value, JSON_DEPTH_MAX) ? value : text;
   } catch {
     return text;
   }

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/error.ts';
+import { JSON_VALUES_MAX } from '../core/limits.ts';
+import { isDeeperThan } from '../lib/json-depth.ts';
 
 export interface BodyLimits {
   readonly bytesMax: number;
@@ -23,8 +25,9 @@ export async function readJson(request: IncomingMessage, { bytesMax, depthMax }:
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw invalid('it is not valid UTF-8');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw invalid('it begins with a byte order mark');
+  if (hasMoreValues(bytes, JSON_VALUES_MAX)) throw invalid(`it has more than ${JSON_VALUES_MAX} values`);
   const value = parseJson(bytes.toString());
-  if (isDeeper(value, depthMax)) throw invalid(`it is nested deeper than ${depthMax}`);
+  if (isDeeperThan(value, depthMax)) throw invalid(`it is nested deeper than ${depthMax}`);
   return value;
 }
 
@@ -76,6 +79,24 @@ function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> 
   });
 }
 
+/** Counts commas and opening brackets outside strings, before anything is made of them. */
+function hasMoreValues(bytes: Buffer, most: number): boolean {
+  if (bytes.length <= most) return false;
+  let values = 0;
+  let isString = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (isString) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) isString = false;
+    } else if (byte === QUOTE) isString = true;
+    else if ((byte === COMMA || byte === BRACE || byte === BRACKET) && ++values > most) return true;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = Buffer.from('"\\,{[');
+
 function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -84,12 +105,4 @@ function parseJson(text: string): unknown {
     // Without its cause: the parser's message quotes the text.
     throw invalid('it is not JSON');
   }
-}
-
-/** Whether `value` has more than `depth` levels of arrays and objects; looks no deeper than that itself. */
-function isDeeper(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (depth === 0) return true;
-  const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return inner.some((each) => isDeeper(each, depth - 1));
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
+import { IGNORED_NAMES_MAX } from '../core/limits.ts';
 
 /** A prescribed text (wire.md 1.7), with our limits filled in; it stands before the field and its value. */
 export type RuleText = string | ((value: unknown) => string);
@@ -34,8 +35,8 @@ export function parse<Schema extends z.ZodType>(
 }
 
 /**
- * A JSON body, and the names of the top-level fields the schema does not know. Names are compared as own keys, so
- * `__proto__` is one like any other.
+ * A JSON body, and the names of the fields the schema does not know, at any depth (`messages[].foo`). Names are compared
+ * as own keys, so `__proto__` is one like any other.
  *
  * @param strict Unknown fields are refused instead of listed.
  */
@@ -45,13 +46,31 @@ export function parseBody<Schema extends z.ZodObject>(
   { texts = {}, strict = false }: ParseOptions & { readonly strict?: boolean } = {},
 ): { readonly wire: z.output<Schema>; readonly unknown: readonly string[] } {
   if (!isPlainObject(body)) throw new ServiceError('invalid-request', BODY_INVALID);
-  const unknown = Object.keys(body).filter((name) => !Object.hasOwn(schema.shape, name));
   const wire = parse(schema, body, { texts });
+  const names = new Set<string>();
+  addUnknown(body, wire, '', names);
+  const unknown = [...names];
   if (strict && unknown[0] !== undefined) {
-    const name = shorten(unknown[0]);
+    const name = unknown[0];
     throw new ServiceError('invalid-request', `${name} is not a field of this request.`, { param: name });
   }
   return { wire, unknown };
+}
+
+/** What the schema let fall: what the body has and the parsed value has not. A value taken over whole is not looked into. */
+function addUnknown(given: unknown, taken: unknown, path: string, names: Set<string>): void {
+  if (given === taken || typeof given !== 'object' || given === null || typeof taken !== 'object' || taken === null)
+    return;
+  if (Array.isArray(given)) {
+    if (Array.isArray(taken)) for (const [at, item] of given.entries()) addUnknown(item, taken[at], `${path}[]`, names);
+    return;
+  }
+  for (const name of Object.keys(given)) {
+    if (names.size > IGNORED_NAMES_MAX) return;
+    const at = `${path}${path === '' ? '' : '.'}${shorten(name)}`;
+    if (Object.hasOwn(taken, name)) addUnknown(Reflect.get(given, name), Reflect.get(taken, name), at, names);
+    else names.add(at);
+  }
 }
 
 /** A refusal in the form of all others, for rules that are no schema's. */

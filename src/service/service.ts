@@ -98,10 +98,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ledger: overrides.ledger ?? logOnlyLedger,
   });
 
+  const models = { catalogue: () => catalogue, served: ['chat'] } as const;
   const endpoints: readonly Endpoint[] = [
     chatCompletions({ generate, catalogue: () => catalogue, clock, strict: config.strict }),
-    modelList({ catalogue: () => catalogue }),
-    modelGet({ catalogue: () => catalogue }),
+    modelList(models),
+    modelGet(models),
   ];
   const regions = regionsOf(config).map(([id]) => id);
   const about = { catalogue, engines, served: endpoints, regions, clock };

@@ -203,13 +203,12 @@ const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> 
 
 async function refusalOf(response: IncomingMessage): Promise<ServiceError> {
   const refusal = JSON.parse(await readText(response)) as Refusal;
-  const isCallersFault = KINDS[refusal.kind] === 'invalid-request';
   return new ServiceError(
     KINDS[refusal.kind],
     refusal.kind === 'internal' ? 'The engine failed on this request.' : `${refusal.message}`,
     {
       retryAfterSeconds: refusal.retryAfterSeconds,
-      ...(isCallersFault ? { param: refusal.kind === 'too-long' ? 'messages' : undefined } : {}),
+      param: refusal.param,
       cause: refusal,
     },
   );

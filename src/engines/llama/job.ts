@@ -67,21 +67,34 @@ export async function createJob(
   { caller, now }: { readonly caller: Caller; readonly now: number },
 ): Promise<Job | Refusal> {
   const { contextTokens, vocabularySize } = model.loaded;
-  const refuse = (kind: Refusal['kind'], message: string): Refusal => ({ kind, message });
+  const refuse = (kind: Refusal['kind'], message: string, param?: string): Refusal => ({
+    kind,
+    message,
+    ...(param === undefined ? {} : { param }),
+  });
   if (call.choices > model.sequences)
-    return refuse('invalid', `n must be at most ${model.sequences} here, got ${call.choices}`);
+    return refuse('invalid', `n must be at most ${model.sequences} here, got ${call.choices}`, 'n');
   const badBias = call.sampling.logitBias?.find(([token]) => token >= vocabularySize);
-  if (badBias) return refuse('invalid', `logit_bias names token ${badBias[0]}, the vocabulary has ${vocabularySize}`);
+  if (badBias)
+    return refuse(
+      'invalid',
+      `logit_bias names token ${badBias[0]}, the vocabulary has ${vocabularySize}`,
+      'logit_bias',
+    );
+  const badStop = call.stop.tokens.flat().find((token) => token >= vocabularySize);
+  if (badStop !== undefined)
+    return refuse('invalid', `stop names token ${badStop}, the vocabulary has ${vocabularySize}`, 'stop');
   let prompt: number[];
   try {
     prompt = tokenizeInput(model, call.input);
   } catch (error) {
     if (error instanceof TooManyTokensError)
-      return refuse('too-long', tooLong(`more than ${error.tokens}`, contextTokens));
+      return refuse('too-long', tooLong(`more than ${error.tokens}`, contextTokens), 'messages');
     return refuse('invalid', error instanceof RangeError ? error.message : 'the prompt cannot be tokenized');
   }
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
-  if (prompt.length >= contextTokens) return refuse('too-long', tooLong(String(prompt.length), contextTokens));
+  if (prompt.length >= contextTokens)
+    return refuse('too-long', tooLong(String(prompt.length), contextTokens), 'messages');
   const grammars: (NativeGrammar | undefined)[] = [];
   for (const { grammar } of call.phases) {
     try {

@@ -94,6 +94,8 @@ export type FailureKind = 'too-long' | 'invalid' | 'queue-full' | 'queue-wait' |
 export interface Refusal {
   readonly kind: FailureKind;
   readonly message: string;
+  /** The field of the call at fault, in the callers' spelling. */
+  readonly param?: string;
   readonly retryAfterSeconds?: number;
 }
 

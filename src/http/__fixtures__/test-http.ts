@@ -89,8 +89,8 @@ export async function startHttp(
   const http = await createHttp({
     endpoints: [
       chatCompletions({ generate, catalogue, clock: systemClock }),
-      modelList({ catalogue }),
-      modelGet({ catalogue }),
+      modelList({ catalogue, served: ['chat'] }),
+      modelGet({ catalogue, served: ['chat'] }),
       ...(needs.more ?? []),
     ],
     listeners: [{ host: '127.0.0.1', port: 0, region: 'cn-beijing' }],

@@ -102,6 +102,11 @@ const refused: readonly (readonly [object, string])[] = [
   [{ tools: [{ type: 'function', function: { name: 'search' } }] }, 'Tool names are not allowed to be [search]'],
   [{ tools: [tool], tool_choice: 'any' }, 'tool_choice is one of the strings'],
   [{ tool_choice: 'required' }, 'tool_choice needs tools'],
+  [{ tools: [tool], n: 2 }, 'n must be 1 when tools are given'],
+  [
+    { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } }, enable_thinking: true },
+    'tool_choice cannot force a function while enable_thinking',
+  ],
   [{ tools: [tool], tool_choice: { type: 'function', function: { name: 'g' } } }, 'tool_choice names a function that'],
   [{ parallel_tool_calls: 'yes' }, 'parallel_tool_calls must be true or false'],
   [{ tool_stream: 1 }, 'tool_stream must be true or false'],

@@ -91,13 +91,18 @@ function checkLogitBias(bias: ChatCompletionWire['logit_bias']): void {
   }
 }
 
-function checkTools({ tools, tool_choice: choice }: ChatCompletionWire): void {
+function checkTools(wire: ChatCompletionWire): void {
+  const { tools, tool_choice: choice, n } = wire;
   const names = new Set((tools ?? []).map((tool) => tool.function.name));
   if (names.has('search')) throw refuse('tools', 'Tool names are not allowed to be [search]');
+  if (names.size > 0 && (n ?? 1) > 1) throw refuse('n', 'n must be 1 when tools are given', n);
   if (!choice || choice === 'auto' || choice === 'none') return;
   if (names.size === 0) throw refuse('tool_choice', 'tool_choice needs tools');
   if (typeof choice === 'object' && !names.has(choice.function.name)) {
     throw refuse('tool_choice', 'tool_choice names a function that is not among tools', choice.function.name);
+  }
+  if (typeof choice === 'object' && wantsThinking(wire)) {
+    throw refuse('tool_choice', 'tool_choice cannot force a function while enable_thinking (or thinking) is on');
   }
 }
 

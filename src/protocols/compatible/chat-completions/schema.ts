@@ -3,6 +3,7 @@ import type { ModelEntry } from '../../../catalogue/model.ts';
 import {
   CHOICES_MAX,
   MESSAGES_MAX,
+  PARTS_MAX,
   SEED_MAX,
   STOP_SEQUENCES_MAX,
   TOKEN_ID_MAX,
@@ -10,6 +11,7 @@ import {
   TOOL_NAME_CHARACTERS_MAX,
   TOP_LOGPROBS_MAX,
 } from '../../../core/limits.ts';
+import { listOf } from '../../list-of.ts';
 import type { RuleTexts } from '../../parse.ts';
 
 // Shape and documented ranges of E1. Clients write null for "not set", so every optional field may be null.
@@ -25,7 +27,7 @@ const ImagePart = z.object({ type: z.literal('image_url'), image_url: z.object({
 const OtherPart = z.object({ type: z.enum(['input_audio', 'video', 'video_url', 'file', 'refusal']) });
 
 const Part = z.discriminatedUnion('type', [TextPart, ImagePart, OtherPart]);
-const Content = z.union([z.string(), z.array(Part).min(1)]);
+const Content = z.union([z.string(), listOf(Part, { min: 1, max: PARTS_MAX })]);
 
 const ToolCall = z.object({
   id: z.string(),
@@ -44,7 +46,7 @@ const Message = z.discriminatedUnion('role', [
     content: Content.nullish(),
     name: z.string().nullish(),
     reasoning_content: z.string().nullish(),
-    tool_calls: z.array(ToolCall).nullish(),
+    tool_calls: listOf(ToolCall, { max: TOOLS_MAX }).nullish(),
     partial: z.boolean().nullish(),
   }),
   z.object({ role: z.literal('tool'), content: Content, tool_call_id: z.string(), name: z.string().nullish() }),
@@ -101,7 +103,7 @@ const TokenId = z.int().min(0).max(TOKEN_ID_MAX);
 
 export const ChatCompletionBody = z.object({
   model: z.string().min(1),
-  messages: z.array(Message).min(1).max(MESSAGES_MAX),
+  messages: listOf(Message, { min: 1, max: MESSAGES_MAX }),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   n: z.int().min(1).max(CHOICES_MAX).nullish(),
@@ -117,12 +119,12 @@ export const ChatCompletionBody = z.object({
   logit_bias: JsonObject.nullish(),
   seed: z.int().min(0).max(SEED_MAX).nullish(),
   stop: z
-    .union([z.string(), z.array(z.string()).max(STOP_SEQUENCES_MAX), z.array(TokenId).max(STOP_SEQUENCES_MAX)])
+    .union([z.string(), listOf(z.string(), { max: STOP_SEQUENCES_MAX }), listOf(TokenId, { max: STOP_SEQUENCES_MAX })])
     .nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(TOP_LOGPROBS_MAX).nullish(),
   response_format: ResponseFormat.nullish(),
-  tools: z.array(Tool).max(TOOLS_MAX).nullish(),
+  tools: listOf(Tool, { max: TOOLS_MAX }).nullish(),
   tool_choice: z
     .union([
       z.enum(['auto', 'none', 'required']),
