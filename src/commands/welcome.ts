@@ -1,4 +1,3 @@
-import type { RegionId } from '../core/region.ts';
 import { regionName } from '../core/region.ts';
 import type { ListenAddress } from '../service/service.ts';
 import type { Report } from '../service/readiness.ts';
@@ -16,7 +15,7 @@ export function welcome({ report, addresses, key, keyFile }: Welcome): string {
     '',
     ...interfaceTree(report),
     '',
-    ...addresses.flatMap(({ region, url }) => addressLines(region, url)),
+    ...addresses.flatMap(addressLines),
     '',
     keyLine(key, keyFile),
     '',
@@ -42,10 +41,15 @@ function interfaceTree({ interfaces, models }: Report): string[] {
 const branches = (rows: readonly string[]): string[] =>
   rows.map((row, i) => `${i === rows.length - 1 ? '└─' : '├─'} ${row}`);
 
-const addressLines = (region: RegionId, url: string): string[] => [
-  `${regionName(region)}`,
-  `  chat completions   ${url}/compatible-mode/v1   (or ${url}/v1)`,
-];
+const addressLines = ({ region, url, regions }: ListenAddress): string[] =>
+  regions.flatMap(({ id, hosts }) => [
+    regionName(id),
+    ...(id === region ? [`  chat completions   ${url}/compatible-mode/v1   (or ${url}/v1)`] : []),
+    ...hosts.map(
+      ({ pattern, isDeprecated }) =>
+        `  host name          ${pattern}   (on ${url}${isDeprecated ? '; deprecated' : ''})`,
+    ),
+  ]);
 
 function keyLine(key: Welcome['key'], keyFile: string): string {
   if (!key) return 'Keys exist already; make another one with: parley keys create';

@@ -111,6 +111,7 @@ describe('loading the configuration', () => {
   it('refuses unknown settings and says what may have been meant', () => {
     assert.match(refusal({ file: 'prot: 1' }), /^ {2}prot is not a setting; did you mean port\?/m);
     assert.match(refusal({ file: 'engine: {thread: 1}' }), /engine.thread is not a setting; did you mean threads\?/);
+    assert.match(refusal({ file: 'engine: {batchTokens: 512}' }), /engine.batchTokens is not a setting/);
     assert.match(refusal({ file: 'log: {colour: 1}' }), /log.colour is not a setting; there are level, pretty/);
     assert.match(refusal({ file: 'regions: {cn-bejing: {}}' }), /regions.cn-bejing .* did you mean cn-beijing\?/);
     assert.match(refusal({ file: 'regions: {us-east-1: {prt: 1}}' }), /us-east-1.prt .* did you mean port\?/);

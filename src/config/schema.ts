@@ -32,15 +32,18 @@ const checked = (isRight: (value: string) => boolean, error: string) => text.ref
 const httpUrl = checked(isHttpUrl, 'must be an address that begins with http:// or https://, without query');
 
 const hostPattern = checked(
-  (value) => /^(?:\{workspace\}\.)?[a-z0-9]+(?:[.-][a-z0-9]+)*$/.test(value),
-  'must be a lower-case host name without port, whose first label may be {workspace}',
+  isHostPattern,
+  'must be a lower-case host name without port, in which {workspace} and {region} may stand for one label each, not the last',
 );
 
 const region = z.strictObject({
   /** Default: the service's own. Regions on one address are told apart by `hosts`. */
   host: text.optional(),
   port: whole(0, 65_535).optional(),
-  /** Host names that lead to this region, e.g. `{workspace}.cn-beijing.example.com`. */
+  /**
+   * Host names that lead to this region, e.g. `{workspace}.cn-beijing.example.com`. One with `{region}` leads to every
+   * region of the configuration, each by its id, and may stand under any of them.
+   */
   hosts: listOf(hostPattern).default([]),
   /** Host names that still lead here and are answered with Deprecation and Link headers. */
   deprecatedHosts: listOf(hostPattern).default([]),
@@ -91,8 +94,6 @@ export const ConfigSchema = z.strictObject({
         sequences: whole(1, 256).default(4),
         /** Tokens of one sequence; default: what the model's entry says. */
         contextTokens: whole(256, 1_048_576).optional(),
-        /** Tokens that go through the model at once while it reads a prompt. */
-        batchTokens: whole(16, 16_384).default(512),
         gpu: z.union([z.literal(false), z.literal('auto')], { error: 'must be false or auto' }).default(false),
       },
       MAPPING,
@@ -143,6 +144,18 @@ export const ConfigSchema = z.strictObject({
 });
 
 export type ParsedConfig = z.output<typeof ConfigSchema>;
+
+function isHostPattern(value: string): boolean {
+  const labels = value.split('.');
+  const isPlace = (label: string): boolean => label === '{workspace}' || label === '{region}';
+  const places = labels.filter((label) => isPlace(label));
+  const names = labels.filter((label) => !isPlace(label));
+  return (
+    names.every((label) => /^[a-z0-9]+(?:-+[a-z0-9]+)*$/.test(label)) &&
+    new Set(places).size === places.length &&
+    labels.at(-1) === names.at(-1)
+  );
+}
 
 function isHttpUrl(value: string): boolean {
   const url = URL.parse(value);

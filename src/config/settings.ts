@@ -62,7 +62,6 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'engine.kind', type: 'text', env: 'PARLEY_ENGINE_KIND' },
   { path: 'engine.sequences', type: 'number', env: 'PARLEY_ENGINE_SEQUENCES' },
   { path: 'engine.contextTokens', type: 'number', env: 'PARLEY_ENGINE_CONTEXT_TOKENS' },
-  { path: 'engine.batchTokens', type: 'number', env: 'PARLEY_ENGINE_BATCH_TOKENS' },
   { path: 'engine.gpu', type: 'boolean', env: 'PARLEY_ENGINE_GPU' },
   { path: 'limits.deadlinePlainMs', type: 'number', env: 'PARLEY_LIMITS_DEADLINE_PLAIN_MS' },
   { path: 'limits.deadlineStreamMs', type: 'number', env: 'PARLEY_LIMITS_DEADLINE_STREAM_MS' },

@@ -147,6 +147,9 @@ export const REQUEST_RECEIVE_MS_MAX = 120_000;
 /** Ours: ms a connection may stay open without a request. Above the 60 s that proxies keep theirs. */
 export const CONNECTION_IDLE_MS_MAX = 75_000;
 
+/** Ours: ms without progress that a reader may let bytes of its answer wait. Beyond: its connection is closed. */
+export const READER_STALL_MS_MAX = 60_000;
+
 /** Ours: characters of one path parameter. Beyond: 404. */
 export const PATH_PARAMETER_CHARACTERS_MAX = 512;
 

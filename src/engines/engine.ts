@@ -70,6 +70,8 @@ export interface EngineStart {
 
 export interface TextEngine {
   readonly capabilities: EngineCapabilities;
+  /** `starting`: a call now would wait. `failing`: it would be refused, and why stands in the log. */
+  readonly state: 'ready' | 'starting' | 'failing';
   /**
    * Resolves when the engine has taken the request in (all its sequences are held; prefill may still be running).
    *

@@ -17,11 +17,14 @@ export interface Registry {
   lease(key: string, create: () => Promise<TextEngine>): Promise<Lease>;
   /** Keys of engines that exist now. */
   keys(): readonly string[];
+  /** How an engine does, without asking for it; `starting` while it is being made. */
+  stateOf(key: string): TextEngine['state'] | undefined;
   close(): Promise<void>;
 }
 
 interface Loaded {
   readonly engine: Promise<TextEngine>;
+  made?: TextEngine;
   leases: number;
   usedAt: number;
 }
@@ -44,7 +47,10 @@ export function createRegistry({ enginesMax }: { enginesMax: number }): Registry
   const make = (key: string, create: () => Promise<TextEngine>): Loaded => {
     const entry: Loaded = { engine: makeRoom().then(create), leases: 0, usedAt: 0 };
     loaded.set(key, entry);
-    entry.engine.catch(() => loaded.get(key) === entry && loaded.delete(key));
+    entry.engine.then(
+      (engine) => (entry.made = engine),
+      () => loaded.get(key) === entry && loaded.delete(key),
+    );
     return entry;
   };
 
@@ -66,6 +72,10 @@ export function createRegistry({ enginesMax }: { enginesMax: number }): Registry
       }
     },
     keys: () => [...loaded.keys()],
+    stateOf(key) {
+      const entry = loaded.get(key);
+      return entry && (entry.made?.state ?? 'starting');
+    },
     async close() {
       await Promise.all([...loaded.keys()].map(drop));
     },

@@ -1,5 +1,4 @@
 import type { RegionId } from '../core/region.ts';
-import { REGION_IDS, isRegionId } from '../core/region.ts';
 
 /** An address that is slated to go: served, and every answer says so. */
 export interface Deprecation {
@@ -20,22 +19,21 @@ export interface Listener {
 
 /** What a Host header says about a request, on whichever listener it comes in. */
 export interface HostRule {
-  /** A host name in which `{workspace}` and `{region}` stand for one label each. */
+  /** A host name in which `{workspace}` stands for one label. */
   readonly pattern: string;
-  /** Where the pattern has no `{region}`. Absent there: the listener's. */
-  readonly region?: RegionId;
+  readonly region: RegionId;
   readonly deprecated?: Deprecation;
 }
 
 /** Where a request came in. */
 export interface Address {
   readonly region: RegionId;
-  /** The host's workspace label, where it has one: it must be the key's. */
+  /** The host's workspace label in lower case, where it has one: it must be the key's. */
   readonly workspace: string | undefined;
   readonly deprecated: Deprecation | undefined;
 }
 
-/** Finds the address of a request; the first rule that fits the host decides. */
+/** Finds the address of a request; the first rule that fits the host decides, and decides alone. */
 export function createAddressBook(
   hosts: readonly HostRule[],
 ): (listener: Listener, host: string | undefined) => Address {
@@ -45,24 +43,20 @@ export function createAddressBook(
     for (const { rule, matcher } of rules) {
       const match = matcher.exec(name);
       if (!match) continue;
-      const label = match.groups?.['region'];
-      const region = label !== undefined && isRegionId(label) ? label : (rule.region ?? listener.region);
-      return { region, workspace: match.groups?.['workspace'], deprecated: rule.deprecated ?? listener.deprecated };
+      return { region: rule.region, workspace: match.groups?.['workspace'], deprecated: rule.deprecated };
     }
     return { region: listener.region, workspace: undefined, deprecated: listener.deprecated };
   };
 }
 
-/** @throws RangeError for a pattern that names a part twice or is no host name: the operator's mistake. */
+/** @throws RangeError for a pattern that names the workspace twice or is no host name: the operator's mistake. */
 function compile(pattern: string): RegExp {
-  if (!/^(\{workspace\}|\{region\}|[a-z0-9.-])+$/i.test(pattern))
-    throw new RangeError(`not a host pattern: ${pattern}`);
+  if (!/^(\{workspace\}|[a-z0-9.-])+$/i.test(pattern)) throw new RangeError(`not a host pattern: ${pattern}`);
   const source = pattern
     .toLowerCase()
     .replaceAll('.', String.raw`\.`)
-    .replace('{workspace}', '(?<workspace>[a-z0-9_-]+)')
-    .replace('{region}', `(?<region>${REGION_IDS.join('|')})`);
-  if (source.includes('{')) throw new RangeError(`a part stands twice in ${pattern}`);
+    .replace('{workspace}', '(?<workspace>[a-z0-9_-]+)');
+  if (source.includes('{')) throw new RangeError(`the workspace stands twice in ${pattern}`);
   return new RegExp(`^${source}$`);
 }
 

@@ -17,7 +17,10 @@ before(async () => {
       },
       { host: '127.0.0.1', port: 0, region: 'cn-hongkong' },
     ],
-    hosts: [{ pattern: '{workspace}.{region}.example.com' }],
+    hosts: (['cn-beijing', 'ap-southeast-1', 'us-east-1'] as const).map((region) => ({
+      pattern: `{workspace}.${region}.example.com`,
+      region,
+    })),
   });
 });
 after(() => front[Symbol.asyncDispose]());
@@ -106,6 +109,15 @@ test('a workspace header or host label must be the key’s', async () => {
   assert.equal((await ask(COMPATIBLE, key, { host: 'primary.cn-beijing.example.com:8000' })).status, 200);
   assert.equal((await ask(COMPATIBLE, key, { host: 'sub.cn-beijing.example.com' })).status, 403);
   assert.equal((await ask(COMPATIBLE, key, { host: 'PRIMARY.CN-BEIJING.EXAMPLE.COM.' })).status, 200);
+});
+
+test('a workspace with capitals is reached by host names, which have none; a header must be exact', async () => {
+  const key = { authorization: 'Bearer sk-capitals' };
+  assert.equal((await ask(COMPATIBLE, key, { host: 'team-a.cn-beijing.example.com' })).status, 200);
+  assert.equal((await ask(COMPATIBLE, key, { host: 'Team-A.cn-beijing.example.com' })).status, 200);
+  assert.equal((await ask(COMPATIBLE, key, { host: 'team-b.cn-beijing.example.com' })).status, 403);
+  assert.equal((await ask(COMPATIBLE, { ...key, 'x-dashscope-workspace': 'Team-A' })).status, 200);
+  assert.equal((await ask(COMPATIBLE, { ...key, 'x-dashscope-workspace': 'team-a' })).status, 403);
 });
 
 test('a host decides the region over the listener, an unknown one does not', async () => {

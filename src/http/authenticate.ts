@@ -42,14 +42,11 @@ export async function authorize(
     const both = `The key belongs to ${regionName(region)}, this address to ${regionName(address.region)}.`;
     throw new ServiceError('unauthenticated', both);
   }
-  for (const asked of [
-    address.workspace,
-    header(headers, 'x-dashscope-workspace'),
-    header(headers, 'x-svc-workspace'),
-  ]) {
-    if (asked !== undefined && asked !== '' && asked !== workspace) {
-      throw new ServiceError('workspace-denied', 'The key belongs to another workspace than the one that was named.');
-    }
+  const named = [header(headers, 'x-dashscope-workspace'), header(headers, 'x-svc-workspace')];
+  const isNamed = named.every((asked) => asked === undefined || asked === '' || asked === workspace);
+  // Host names have no case, workspaces do.
+  if (!isNamed || (address.workspace !== undefined && address.workspace !== workspace.toLowerCase())) {
+    throw new ServiceError('workspace-denied', 'The key belongs to another workspace than the one that was named.');
   }
   return { workspace, region, keyId: id };
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { chatRequest, connectRaw, startHttp } from './__fixtures__/test-http.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Generate } from '../generation/generation.ts';
+import { END, OPEN, START, chatRequest, connectRaw, say, startHttp } from './__fixtures__/test-http.ts';
 import type { TestHttp } from './__fixtures__/test-http.ts';
 import type { Endpoint, Family } from '../protocols/endpoint.ts';
 
@@ -58,6 +60,7 @@ interface Row {
   readonly path?: (path: string) => string;
   readonly type?: string | null;
   readonly encoding?: string;
+  readonly expect?: string;
   readonly body?: string | Buffer;
 }
 
@@ -76,9 +79,21 @@ const rows: readonly Row[] = [
   { name: 'a compressed body', status: 400, says: /Content-Encoding/, encoding: 'gzip', body: '{}' },
   { name: 'a wrong method', status: 405, says: /^Request method 'PUT' is not supported\.$/, method: 'PUT', body: '{}' },
   { name: 'PATCH', status: 405, says: /'PATCH'/, method: 'PATCH', body: '{}' },
+  { name: 'PUT of a content type that is none', status: 405, says: /'PUT'/, method: 'PUT', type: ';;;', body: '{}' },
   { name: 'GET', status: 405, says: /'GET'/, method: 'GET' },
   { name: 'OPTIONS without an origin', status: 405, says: /'OPTIONS'/, method: 'OPTIONS' },
-  { name: 'a method of others', status: 404, says: /Not found!/, method: 'PROPFIND' },
+  { name: 'a method of others', status: 405, says: /'PROPFIND'/, method: 'PROPFIND' },
+  { name: 'a cache’s method', status: 405, says: /'PURGE'/, method: 'PURGE' },
+  { name: 'a search', status: 405, says: /'SEARCH'/, method: 'SEARCH', body: '{}' },
+  { name: 'a query', status: 405, says: /'QUERY'/, method: 'QUERY', body: '{}', type: ';;;' },
+  {
+    name: 'a method of others elsewhere',
+    status: 404,
+    says: /^Not found!$/,
+    method: 'PURGE',
+    path: (path) => `${path}x`,
+  },
+  { name: 'an expectation', status: 400, says: /^Expect: only 100-continue /, expect: 'foo', body: '{}' },
   { name: 'an unknown path', status: 404, says: /^Not found!$/, path: (path) => `${path}x`, body: '{}' },
   { name: 'bad percent-encoding', status: 400, says: /percent-encoding/, path: (path) => `${path}/%zz`, body: '{}' },
   { name: 'a NUL in the path', status: 404, says: /Not found!/, path: (path) => `${path}%00`, body: '{}' },
@@ -94,6 +109,7 @@ for (const family of FAMILIES) {
     path = (same: string) => same,
     type,
     encoding,
+    expect,
     body = '',
   } of rows) {
     test(`${family}: ${name} is ${status}`, async () => {
@@ -106,6 +122,7 @@ for (const family of FAMILIES) {
         'authorization: Bearer sk-good',
         ...(contentType === null ? [] : [`content-type: ${contentType}`]),
         ...(encoding === undefined ? [] : [`content-encoding: ${encoding}`]),
+        ...(expect === undefined ? [] : [`expect: ${expect}`]),
         `content-length: ${bytes.length}`,
       ];
       using peer = connectRaw(front.port, `${head.join('\r\n')}\r\n\r\n`);
@@ -174,6 +191,52 @@ for (const [name, bytes, status] of broken) {
     assert.match(text, /"error":\{"message":/);
   });
 }
+
+test('CONNECT is refused in JSON, logged, and the connection is closed', async () => {
+  using peer = connectRaw(front.port, 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n');
+  const text = await peer.rest();
+  assert.match(text, /^HTTP\/1\.1 405 /);
+  assert.match(text, /^allow: *\r$/m);
+  const { message, requestId } = readShape('compatible', text.split('\r\n\r\n')[1] ?? '');
+  assert.match(message, /'CONNECT'/);
+  const line = front.lines.find((each) => each['requestId'] === requestId);
+  assert.deepEqual([line?.['status'], line?.['kind']], [405, 'method-not-allowed']);
+});
+
+test('garbage after a request does not answer it: its own answer comes, then the end', async () => {
+  for (const stream of [false, true]) {
+    const { promise: go, resolve } = Promise.withResolvers<void>();
+    const generate: Generate = () => {
+      const batches = (async function* () {
+        yield [START, OPEN, say('Hel')];
+        await go;
+        yield [say('lo'), ...END];
+      })();
+      return Promise.resolve({ batches, ignored: [] });
+    };
+    await using gated = await startHttp({ generate });
+    const body = JSON.stringify({ model: 'svc-plus', stream, messages: [{ role: 'user', content: 'Hi' }] });
+    using peer = connectRaw(gated.port, chatRequest(body));
+    while (gated.http.inFlight() === 0) await turn();
+    if (stream) await peer.until('Hel');
+    peer.socket.write('no HTTP at all\r\n\r\n');
+    while (!gated.lines.some((line) => line['operation'] === 'unreadable')) await turn();
+    peer.socket.write('and more of it\r\n\r\n');
+    for (let turns = 0; turns < 20; turns++) await turn();
+    resolve();
+    const text = await peer.rest();
+    assert.match(text, stream ? /"lo"[^]*\[DONE\]/ : /"content":"Hello"/);
+    assert.equal(text.split('HTTP/1.1 ').length, 2, text);
+    assert.equal(gated.lines.filter((line) => line['operation'] === 'unreadable').length, 1);
+  }
+});
+
+test('an answered request whose rest never comes gets no second answer', async () => {
+  using peer = connectRaw(front.port, chatRequest('x', ['content-encoding: gzip']).replace('length: 1', 'length: 99'));
+  const text = await peer.rest();
+  assert.match(text, /^HTTP\/1\.1 400 /);
+  assert.equal(text.split('HTTP/1.1 ').length, 2, text);
+});
 
 test('a request without a host is answered', async () => {
   using peer = connectRaw(front.port, 'GET /health HTTP/1.1\r\nconnection: close\r\n\r\n');

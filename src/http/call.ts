@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Family } from '../protocols/endpoint.ts';
 import { FAMILIES, familyOf } from '../protocols/families.ts';
 import type { Address } from './address.ts';
+import { pathOf } from './target.ts';
 
 /** One request from its arrival to its log line. */
 export interface Call {
@@ -14,6 +15,7 @@ export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly address: Address;
+  /** The path's until a route is known. */
   readonly family: Family;
   /** Go out with whatever is answered. */
   readonly headers: Record<string, string>;
@@ -29,6 +31,8 @@ export interface Call {
   cancelsOnLeave: boolean;
   /** What was answered, or why a stream broke off. */
   error: ServiceError | undefined;
+  /** A route is known: its family decides how the call is answered. */
+  setFamily(family: Family): void;
   /** The work has to end by then; replaces an earlier one. Counted from the arrival. */
   setDeadline(ms: number): void;
   abort(reason: ServiceError): void;
@@ -55,7 +59,7 @@ const STATUS_LEFT = 499;
 export function createCall(request: IncomingMessage, response: ServerResponse, needs: CallNeeds): Call {
   const { address, clock, log, meter } = needs;
   const requestId = needs.ids.request();
-  const family = familyOf((request.url ?? '/').replace(/^\/{2,}/, '/'));
+  let family = familyOf(pathOf(request));
   const startedAt = clock.monotonic();
   const facts: Record<string, string | number | boolean | undefined> = {};
   const work = new AbortController();
@@ -72,7 +76,9 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
     request,
     response,
     address,
-    family,
+    get family() {
+      return family;
+    },
     headers: baseHeaders(requestId, family, address),
     log: {
       add: (more) => void Object.assign(facts, more),
@@ -88,6 +94,11 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
     owner: undefined,
     cancelsOnLeave: true,
     error: undefined,
+    setFamily(routes) {
+      family = routes;
+      delete call.headers['request-id'];
+      Object.assign(call.headers, familyHeaders(requestId, family));
+    },
     setDeadline(ms) {
       clearTimeout(deadline);
       const timeout = (): void => call.abort(new ServiceError('timeout', `It ran longer than ${ms / 1000} s.`));
@@ -165,12 +176,15 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
 function baseHeaders(requestId: string, family: Family, { deprecated }: Address): Record<string, string> {
   return {
     'x-request-id': requestId,
-    ...(family === 'messages' ? { 'request-id': requestId } : {}),
+    ...familyHeaders(requestId, family),
     ...(deprecated
       ? { deprecation: `@${deprecated.since}`, link: `<${deprecated.successor}>; rel="successor-version"` }
       : {}),
   };
 }
+
+const familyHeaders = (requestId: string, family: Family): Readonly<Record<string, string>> =>
+  family === 'messages' ? { 'request-id': requestId } : {};
 
 const count = (fact: unknown): number => (typeof fact === 'number' ? fact : 0);
 

@@ -7,6 +7,7 @@ import {
   JSON_BODY_BYTES_MAX,
   JSON_DEPTH_MAX,
   KEEP_ALIVE_MS,
+  READER_STALL_MS_MAX,
   REQUEST_RECEIVE_MS_MAX,
 } from '../core/limits.ts';
 
@@ -20,6 +21,7 @@ export const HTTP_LIMITS = {
   keepAliveMs: KEEP_ALIVE_MS,
   deadlinePlainMs: DEADLINE_PLAIN_MS,
   deadlineStreamMs: DEADLINE_STREAM_MS,
+  readerStallMs: READER_STALL_MS_MAX,
   abortGraceMs: ABORT_GRACE_MS,
 } as const satisfies Record<string, number>;
 

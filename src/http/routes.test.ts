@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startHttp } from './__fixtures__/test-http.ts';
+import { connectRaw, startHttp } from './__fixtures__/test-http.ts';
 import type { TestHttp } from './__fixtures__/test-http.ts';
 
 let front: TestHttp;
@@ -17,7 +17,12 @@ const PUBLIC = ['GET /health', 'HEAD /health'];
 
 test('every route but the public ones is closed without a key', async () => {
   const open: string[] = [];
-  for (const { method, path, isPublic } of front.http.routes) {
+  // Of the methods that a path does not have, a few stand for all.
+  const walked = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PURGE']);
+  const routes = front.http.routes.flatMap((route) =>
+    route.methods.filter((method) => walked.has(method)).map((method) => ({ ...route, method })),
+  );
+  for (const { method, path, isPublic } of routes) {
     const response = await fetch(front.url + concrete(path), {
       method,
       // As through a proxy: the probes are open on the loopback only.
@@ -36,10 +41,10 @@ test('every route but the public ones is closed without a key', async () => {
 });
 
 test('every compatible route has a bare twin, and HEAD comes with GET', async () => {
-  const keys = new Set(front.http.routes.map(({ method, path }) => `${method} ${path}`));
-  for (const { method, path } of front.http.routes) {
+  const keys = new Set(front.http.routes.map(({ methods, path }) => `${methods.join()} ${path}`));
+  for (const { methods, path } of front.http.routes) {
     if (path.startsWith('/compatible-mode/v1/')) {
-      assert.ok(keys.has(`${method} ${path.slice('/compatible-mode'.length)}`), path);
+      assert.ok(keys.has(`${methods.join()} ${path.slice('/compatible-mode'.length)}`), path);
     }
   }
   const head = await fetch(`${front.url}/v1/models`, { method: 'HEAD', headers: good });
@@ -77,6 +82,52 @@ test('a documented path that is not served says so, in its own shape', async () 
   const nested = (await messages.json()) as { type: string; error: { type: string }; request_id: string };
   assert.deepEqual([nested.type, nested.error.type], ['error', 'invalid_request_error']);
   assert.equal(messages.headers.get('request-id'), nested.request_id);
+});
+
+test('a route has its own credentials and shape, however its path is written', async () => {
+  for (const target of [
+    '/apps//anthropic/v1/messages',
+    '//apps/anthropic/v1/messages',
+    '/apps/%61nthropic/v1/messages?beta=true',
+    'http://localhost/apps/anthropic/v1/messages',
+    'HTTP://localhost//apps/anthropic/v1/messages/',
+  ]) {
+    const send = async (header: string): Promise<string> => {
+      const head = [`POST ${target} HTTP/1.1`, 'host: localhost', 'connection: close', header];
+      using peer = connectRaw(front.port, `${head.join('\r\n')}\r\n\r\n`);
+      return await peer.rest();
+    };
+    const taken = await send('x-api-key: sk-good');
+    assert.match(taken, /^HTTP\/1\.1 400 [^]*^request-id: [^]*\{"type":"error","error":\{[^]*is not served/m, target);
+    assert.match(await send('x: y'), /^HTTP\/1\.1 401 [^]*\{"type":"error"/, target);
+  }
+});
+
+test('a path that is nobody’s is refused in the shape of where it lies, however it is written', async () => {
+  for (const [target, shape] of [
+    ['/apps//anthropic/x', /\{"type":"error"/],
+    ['/apps/%61nthrop%69c/x', /\{"type":"error"/],
+    ['/%61%70i/x', /\{"code":"NotFound"/],
+    ['http://localhost/apps/anthropic/x', /\{"type":"error"/],
+    ['http://localhost/api/x?y', /\{"code":"NotFound"/],
+    ['http://localhost', /\{"error":\{/],
+    ['http://localhost?/api/x', /\{"error":\{/],
+    ['/apps/anthropic%2Fx', /\{"error":\{/],
+    ['*', /\{"error":\{/],
+  ] as const) {
+    using peer = connectRaw(front.port, `OPTIONS ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
+    const text = await peer.rest();
+    assert.match(text, /^HTTP\/1\.1 404 /, target);
+    assert.match(text, shape, target);
+  }
+});
+
+test('a path parameter that is too long names nothing', async () => {
+  const path = `/compatible-mode/v1/models/${'x'.repeat(513)}`;
+  const response = await fetch(front.url + path, { headers: good });
+  assert.equal(response.status, 404);
+  const { error } = (await response.json()) as { error: { message: string } };
+  assert.equal(error.message, 'Not found!');
 });
 
 test('slashes too many are forgiven', async () => {

@@ -1,5 +1,7 @@
+import { METHODS } from 'node:http';
 import { ServiceError } from '../core/error.ts';
-import type { Endpoint } from '../protocols/endpoint.ts';
+import type { Endpoint, Family } from '../protocols/endpoint.ts';
+import { familyOf } from '../protocols/families.ts';
 import { pathsOf, unservedRoutes } from '../protocols/interfaces.ts';
 import type { UnservedRoute } from '../protocols/interfaces.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -13,13 +15,11 @@ import { isPreflight, preflightHeaders } from './cors.ts';
 
 export type Params = Readonly<Record<string, string>>;
 
-/** Methods a path is answered for, if only with 405. */
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;
-
-/** One method and path, whoever serves it. Throws a ServiceError for what it refuses. */
+/** One path and the methods that are answered alike, whoever serves it. Throws a ServiceError for what it refuses. */
 export interface HttpRoute {
-  readonly method: (typeof METHODS)[number];
+  readonly methods: readonly string[];
   readonly path: string;
+  readonly family: Family;
   readonly operation: string;
   /** Answers without a key. The list of those that do is `PUBLIC` in the test that walks all routes. */
   readonly isPublic: boolean;
@@ -39,19 +39,20 @@ export interface RoutesNeeds extends AnswerNeeds {
  * the methods it does not have.
  */
 export function createRoutes(needs: RoutesNeeds): readonly HttpRoute[] {
-  const routes = [
+  const routes: readonly HttpRoute[] = [
     ...needs.endpoints.flatMap((endpoint) => endpointRoutes(endpoint, needs)),
     ...unservedRoutes(needs.endpoints).flatMap((route) => unservedRoute(route, needs)),
     ...needs.probes.map(probeRoute),
-  ].flatMap(withHead);
+  ];
   return [...routes, ...refusedMethods(routes, needs)];
 }
 
 function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
-  const { method, operation, regions } = endpoint;
+  const { method, family, operation, regions } = endpoint;
   return pathsOf(endpoint.path).map((path) => ({
-    method,
+    methods: withHead(method),
     path,
+    family,
     operation,
     isPublic: false,
     async run(call, params) {
@@ -62,10 +63,11 @@ function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
   }));
 }
 
-function unservedRoute({ method, path, name, regions }: UnservedRoute, needs: RoutesNeeds): HttpRoute[] {
+function unservedRoute({ method, path, name, family, regions }: UnservedRoute, needs: RoutesNeeds): HttpRoute[] {
   return pathsOf(path).map((each) => ({
-    method,
+    methods: withHead(method),
     path: each,
+    family,
     operation: 'unserved',
     isPublic: false,
     async run(call) {
@@ -77,8 +79,9 @@ function unservedRoute({ method, path, name, regions }: UnservedRoute, needs: Ro
 }
 
 const probeRoute = ({ path, operation, answer: probe }: Probe): HttpRoute => ({
-  method: 'GET',
+  methods: withHead('GET'),
   path,
+  family: familyOf(path),
   operation,
   isPublic: path === '/health',
   async run(call) {
@@ -87,18 +90,18 @@ const probeRoute = ({ path, operation, answer: probe }: Probe): HttpRoute => ({
 });
 
 /** HEAD is GET without the body, which node:http leaves out by itself. */
-const withHead = (route: HttpRoute): HttpRoute[] =>
-  route.method === 'GET' ? [route, { ...route, method: 'HEAD' }] : [route];
+const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method]);
 
 /** 405 for what a path does not have; a browser's preflight is the one OPTIONS that is answered. */
 function refusedMethods(routes: readonly HttpRoute[], { hasCors }: RoutesNeeds): HttpRoute[] {
   const byPath = Map.groupBy(routes, ({ path }) => path);
-  return [...byPath].flatMap(([path, own]) => {
-    const has = new Set(own.map(({ method }) => method));
-    const allow = [...has];
-    return METHODS.filter((method) => !has.has(method)).map((method) => ({
-      method,
+  return [...byPath].map(([path, own]) => {
+    const allow = [...new Set(own.flatMap(({ methods }) => methods))];
+    return {
+      // CONNECT names no path: it is refused before any route is looked for.
+      methods: METHODS.filter((method) => method !== 'CONNECT' && !allow.includes(method)),
       path,
+      family: own[0]?.family ?? familyOf(path),
       operation: 'refused-method',
       isPublic: true,
       run(call: Call) {
@@ -106,11 +109,10 @@ function refusedMethods(routes: readonly HttpRoute[], { hasCors }: RoutesNeeds):
           write(call, { status: 204, text: '', headers: preflightHeaders(call.request, allow) });
           return Promise.resolve();
         }
-        return Promise.reject(
-          new ServiceError('method-not-allowed', `Request method '${method}' is not supported.`, { allow }),
-        );
+        const refusal = `Request method '${call.request.method}' is not supported.`;
+        return Promise.reject(new ServiceError('method-not-allowed', refusal, { allow }));
       },
-    }));
+    };
   });
 }
 

@@ -1,10 +1,8 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
-import { fastify } from 'fastify';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../core/error.ts';
 import type { Ids } from '../core/id.ts';
-import { CONNECTION_IDLE_MS_MAX, PATH_PARAMETER_CHARACTERS_MAX } from '../core/limits.ts';
+import { CONNECTION_IDLE_MS_MAX } from '../core/limits.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';
@@ -24,8 +22,11 @@ import type { HttpLimits } from './limits.ts';
 import { createProbes } from './probes.ts';
 import type { Probes } from './probes.ts';
 import { writeError } from './reply.ts';
+import { createRouter, refusing } from './router.ts';
+import type { Served } from './router.ts';
 import { createRoutes } from './routes.ts';
 import type { HttpRoute, Params } from './routes.ts';
+import { hostOf } from './target.ts';
 
 export interface HttpNeeds {
   readonly endpoints: readonly Endpoint[];
@@ -88,8 +89,9 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
     return call;
   };
 
-  const run = async (call: Call, { operation, run: answer }: Pick<HttpRoute, 'operation' | 'run'>, params: Params) => {
+  const run = async (call: Call, { operation, family, run: answer }: Served, params: Params): Promise<void> => {
     call.operation = operation;
+    if (family) call.setFamily(family);
     try {
       if (isDraining) {
         call.headers['connection'] = 'close';
@@ -115,19 +117,28 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
       requireHostHeader: false, // else an empty 400 that no client can read
     });
-    server.on('request', (request, response) => {
+    const accept = (request: IncomingMessage, response: ServerResponse): Call => {
       const onEnd = (call: Call): void => {
         inFlight.remove(call);
         if (isDraining) setImmediate(() => server.closeIdleConnections());
       };
-      const address = addressOf(listener, request.headers.host);
+      const address = addressOf(listener, hostOf(request));
       const call = createCall(request, response, { address, ids, clock, log, meter, onEnd });
       Object.assign(call.headers, corsHeaders(request, cors));
       calls.set(request, call);
       inFlight.add(call);
+      dropStalledReader(response, limits.readerStallMs);
+      return call;
+    };
+    server.on('request', (request, response) => {
+      accept(request, response);
       app.routing(request, response);
     });
-    answerBrokenRequests(server, { ids, log });
+    server.on('checkExpectation', (request, response) => {
+      const refusal = new ServiceError('invalid-request', 'Expect: only 100-continue is understood.');
+      void run(accept(request, response), refusing(refusal), {});
+    });
+    answerBrokenRequests(server, { ids, log, lingerMs: limits.readerStallMs });
     servers.push({ server, listener });
   }
 
@@ -155,51 +166,14 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
   };
 }
 
-type Serve = (request: IncomingMessage, route: Pick<HttpRoute, 'operation' | 'run'>, params: Params) => void;
-
-/** Fastify as a router: it finds the route, or says why there is none. */
-function createRouter(routes: readonly HttpRoute[], serve: Serve): FastifyInstance {
-  const refuse = (error: ServiceError, request: FastifyRequest, reply: FastifyReply): void => {
-    reply.hijack();
-    serve(request.raw, { operation: 'unknown', run: () => Promise.reject(error) }, {});
-  };
-  const app = fastify({
-    exposeHeadRoutes: false, // ours are in `routes`
-    routerOptions: {
-      ignoreTrailingSlash: true,
-      ignoreDuplicateSlashes: true,
-      maxParamLength: PATH_PARAMETER_CHARACTERS_MAX,
-      querystringParser: () => ({}), // an endpoint gets URLSearchParams
-    },
-    frameworkErrors: (error, request, reply) => refuse(translate(error), request, reply),
+/**
+ * Ends the connection when bytes have waited `ms` for a peer that took none of them, also after the answer is complete. One
+ * that has nothing to take yet, because its answer is being made, may wait.
+ */
+function dropStalledReader(response: ServerResponse, ms: number): void {
+  response.setTimeout(ms, () => {
+    if (response.writableLength > 0) response.destroy();
   });
-  app.removeAllContentTypeParsers();
-  // Bodies are read by whoever may have them: after the key was checked.
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.setErrorHandler<FastifyError>((error, request, reply) => refuse(translate(error), request, reply));
-  app.setNotFoundHandler((request, reply) => refuse(new ServiceError('not-found', 'Not found!'), request, reply));
-  for (const route of routes) {
-    app.route<{ Params: Record<string, string> }>({
-      method: route.method,
-      url: route.path,
-      handler(request, reply) {
-        reply.hijack();
-        serve(request.raw, route, request.params);
-      },
-    });
-  }
-  return app;
-}
-
-/** What the router refuses is the caller's doing: a path or a content type that cannot be read. */
-function translate(error: FastifyError): ServiceError {
-  if (error.code === 'FST_ERR_BAD_URL')
-    return new ServiceError('invalid-request', 'The path has bad percent-encoding.');
-  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-    return new ServiceError('invalid-request', 'Content-Type must be application/json, in UTF-8.');
-  }
-  if ((error.statusCode ?? 500) < 500) return new ServiceError('invalid-request', 'The request cannot be read.');
-  return ServiceError.from(error);
 }
 
 function bind(server: Server, { host, port, region }: Listener): Promise<Bound> {

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import type { GenerationEvent } from '../core/event.ts';
+import type { Endpoint } from '../protocols/endpoint.ts';
 import type { Generate } from '../generation/generation.ts';
 import { pump } from './stream.ts';
 import { END, OPEN, START, chatRequest, connectRaw, of, say, saying, startHttp } from './__fixtures__/test-http.ts';
@@ -244,6 +245,64 @@ test('a reader that stops reading stops the engine, and leaving frees it', async
   assert.ok(pulled * piece.length < 32 * 1024 * 1024, `${pulled} pieces`);
   peer.socket.destroy();
   await returned;
+});
+
+test(
+  'a reader that takes nothing of an answer is dropped, one that waits for it is not',
+  { timeout: 20_000 },
+  async () => {
+    const big = 'x'.repeat(16 * 1024 * 1024);
+    const { promise: go, resolve } = Promise.withResolvers<void>();
+    const answers = (path: string, text: () => Promise<string>): Endpoint => ({
+      operation: 'test.big',
+      method: 'GET',
+      path: `/compatible-mode/v1/${path}`,
+      family: 'compatible',
+      regions: ['cn-beijing'],
+      onDisconnect: 'cancel',
+      handle: async () => ({ type: 'json', status: 200, body: await text() }),
+    });
+    const late = answers('late', async () => {
+      await go;
+      return 'late';
+    });
+    await using front = await startHttp({
+      generate: saying([START, OPEN], [say(big)], END),
+      more: [answers('big', () => Promise.resolve(big)), late],
+      limits: { readerStallMs: 20 },
+    });
+    const get = (path: string): string => `GET /v1/${path} HTTP/1.1\r\nauthorization: Bearer sk-good\r\n\r\n`;
+    using waiting = connectRaw(front.port, get('late'));
+    using plain = connectRaw(front.port, get('big'));
+    using pipelined = connectRaw(front.port, get('big') + get('late'));
+    using streamed = connectRaw(front.port, chatRequest());
+    for (const { socket } of [plain, pipelined, streamed]) socket.pause();
+    while (front.lines.length < 4) await turn();
+    assert.deepEqual(
+      front.lines.map((line) => `${String(line['status'])} ${String(line['kind'])}`).toSorted(),
+      ['200 cancelled', '200 cancelled', '200 cancelled', '499 cancelled'], // the last is the one behind an answer
+    );
+    resolve();
+    assert.match(await waiting.until('"late"'), /^HTTP\/1\.1 200 /);
+  },
+);
+
+test('a slow reader gets all of it', { timeout: 20_000 }, async () => {
+  const big = 'x'.repeat(8 * 1024 * 1024);
+  await using front = await startHttp({
+    generate: saying([START, OPEN, say(big), ...END]),
+    limits: { readerStallMs: 200 },
+  });
+  const body = '{"model":"svc-plus","messages":[{"role":"user","content":"x"}]}';
+  using peer = connectRaw(front.port, chatRequest(body, ['connection: close']));
+  let took = 0;
+  peer.socket.on('data', (piece: string) => {
+    took += piece.length;
+    peer.socket.pause();
+    setTimeout(() => peer.socket.resume(), 5);
+  });
+  assert.ok((await peer.rest()).includes(big));
+  assert.ok(took > big.length);
 });
 
 test('fifty streams at once do not mix', async () => {

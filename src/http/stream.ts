@@ -102,11 +102,11 @@ export async function pump<Event>(
 export function release(source: AsyncIterator<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, RELEASE_MS_MAX);
-    const done = (): void => {
+    const end = (): void => {
       clearTimeout(timer);
       resolve();
     };
-    if (source.return) source.return().then(done, done);
-    else done();
+    if (source.return) source.return().then(end, end);
+    else end();
   });
 }

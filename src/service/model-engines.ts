@@ -20,7 +20,7 @@ const ENGINES_MAX = 2;
 const DOWNLOAD_RETRY_SECONDS = 30;
 
 export interface ModelState {
-  readonly state: 'ready' | 'on-demand' | 'downloading' | 'missing' | 'off';
+  readonly state: 'ready' | 'on-demand' | 'starting' | 'failing' | 'downloading' | 'missing' | 'off';
   /** For people, except when ready. */
   readonly reason?: string;
 }
@@ -32,8 +32,8 @@ export interface ModelEngines {
   /** Downloads what is missing and starts the engine. @throws ServiceError with the reason. */
   prepare(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
   stateOf(entry: ModelEntry): Promise<ModelState>;
-  /** When an engine last gave a token, in ms of the monotonic clock. */
-  readonly lastTokenAt: number | undefined;
+  /** When the engine of this model last gave a token, in ms of the monotonic clock. */
+  lastTokenAt(entry: ModelEntry): number | undefined;
   close(): Promise<void>;
 }
 
@@ -52,22 +52,28 @@ export interface ModelEnginesNeeds {
 export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
   const registry = createRegistry({ enginesMax: ENGINES_MAX });
   const downloads = new Set<string>();
-  let lastTokenAt: number | undefined;
-  const onToken = (): void => {
-    lastTokenAt = needs.clock.monotonic();
+  const tokenAt = new Map<string, number>();
+  const tokenOf = (key: string) => (): void => void tokenAt.set(key, needs.clock.monotonic());
+
+  /** Names that share weights and context share the engine. */
+  const keyOf = (entry: ModelEntry): string => {
+    const { runs } = entry;
+    if (needs.kind === 'scripted') return 'scripted';
+    if (runs.type === 'weights') return `${runs.weights} ${contextOf(entry)}`;
+    return runs.type === 'upstream' ? `upstream ${runs.url} ${runs.model}` : 'none';
   };
 
   const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
 
   const llamaFor = (entry: ModelEntry, weights: Weights): Promise<Lease> => {
     const contextTokens = contextOf(entry);
-    // Names that share weights and context share the engine.
-    return registry.lease(`${weights.id} ${contextTokens}`, async () => {
+    const key = keyOf(entry);
+    return registry.lease(key, async () => {
       const modelFile = await needs.weights.locate(weights);
       if (modelFile === undefined) throw notHere(entry, weights);
       return createLlamaEngine(
         { ...needs.llama, name: weights.id, modelFile, contextTokens },
-        { log: needs.log, onToken },
+        { log: needs.log, onToken: tokenOf(key) },
       );
     });
   };
@@ -88,19 +94,19 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
   const engineOf = (entry: ModelEntry): Promise<Lease> => {
     const { runs } = entry;
     if (needs.kind === 'scripted')
-      return registry.lease('scripted', async () =>
+      return registry.lease(keyOf(entry), async () =>
         createScriptedEngine({
           script: promptScript,
           contextTokens: contextOf(entry),
           sequences: needs.llama.sequences,
-          onToken,
+          onToken: tokenOf(keyOf(entry)),
         }),
       );
     switch (runs.type) {
       case 'weights':
         return llamaFor(entry, needs.catalogue.weights(runs.weights));
       case 'upstream':
-        return registry.lease(`upstream ${runs.url} ${runs.model}`, async () => {
+        return registry.lease(keyOf(entry), async () => {
           const apiKey = runs.apiKeyEnv === undefined ? undefined : needs.environment[runs.apiKeyEnv];
           return createUpstreamEngine({
             url: runs.url,
@@ -115,9 +121,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
   };
 
   return {
-    get lastTokenAt() {
-      return lastTokenAt;
-    },
+    lastTokenAt: (entry) => tokenAt.get(keyOf(entry)),
     engineFor: ({ entry }) => engineOf(entry),
     async prepare(entry, { signal, onProgress }) {
       if (needs.kind === 'llama' && entry.runs.type === 'weights') {
@@ -140,7 +144,10 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
       if (needs.kind === 'scripted') return { state: 'ready' };
       if (runs.type === 'upstream') return { state: 'on-demand', reason: `upstream ${new URL(runs.url).host}` };
       const weights = needs.catalogue.weights(runs.weights);
-      if (registry.keys().includes(`${weights.id} ${contextOf(entry)}`)) return { state: 'ready' };
+      const state = registry.stateOf(keyOf(entry));
+      if (state === 'ready') return { state };
+      if (state === 'starting') return { state, reason: 'its engine is starting' };
+      if (state === 'failing') return { state, reason: 'its engine does not start; the log says why' };
       if (downloads.has(weights.id)) return { state: 'downloading', reason: 'weights are downloading' };
       if ((await needs.weights.locate(weights)) === undefined)
         return { state: 'missing', reason: `weights are not here: parley models pull ${entry.name}` };

@@ -1,4 +1,4 @@
-import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
+import type { Catalogue, ModelEntry, ModelInterface } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import type { TextEngine } from '../engines/engine.ts';
@@ -27,29 +27,36 @@ export interface Report {
   readonly models: readonly ModelReport[];
 }
 
+/** Of a model all of whose interfaces are off. */
+const UNSERVED = 'its interfaces are not served by this version';
+
 interface Needs {
   readonly catalogue: Pick<Catalogue, 'list' | 'find'>;
   readonly engines: ModelEngines;
   readonly served: readonly Route[];
+  /** What models can be asked for by these endpoints. */
+  readonly interfaces: readonly ModelInterface[];
   readonly regions: readonly RegionId[];
   readonly clock: Clock;
 }
 
 /** What is on, what is off, and why: the start-up tree and /ready say the same. */
-export async function report({ catalogue, engines, served, regions }: Needs): Promise<Report> {
+export async function report({ catalogue, engines, served, interfaces, regions }: Needs): Promise<Report> {
   const models = await Promise.all(
-    catalogue
-      .list()
-      .map(async ({ name, ...entry }) => ({ model: name, ...(await engines.stateOf({ name, ...entry })) })),
+    catalogue.list().map(async (entry) => {
+      const isServed = entry.interfaces.some((each) => interfaces.includes(each));
+      if (entry.runs.type !== 'none' && !isServed) return { model: entry.name, state: 'off', reason: UNSERVED };
+      return { model: entry.name, ...(await engines.stateOf(entry)) };
+    }),
   );
   return { interfaces: interfaceStates(served, { regions }), models };
 }
 
 /** Whether a token can be generated now: one was seen lately, or one is generated. */
 export async function readiness(needs: Needs): Promise<{ ready: boolean; reason?: string } & Report> {
-  const { lastTokenAt } = needs.engines;
-  const isFresh = lastTokenAt !== undefined && needs.clock.monotonic() - lastTokenAt <= TOKEN_AGE_MS_MAX;
   const entry = needs.catalogue.find(DEFAULT_MODEL);
+  const lastTokenAt = entry && needs.engines.lastTokenAt(entry);
+  const isFresh = lastTokenAt !== undefined && needs.clock.monotonic() - lastTokenAt <= TOKEN_AGE_MS_MAX;
   const reason = isFresh ? undefined : await whyNot(needs, entry);
   return { ready: reason === undefined, ...(reason === undefined ? {} : { reason }), ...(await report(needs)) };
 }
@@ -57,7 +64,7 @@ export async function readiness(needs: Needs): Promise<{ ready: boolean; reason?
 async function whyNot({ engines }: Needs, entry: ModelEntry | undefined): Promise<string | undefined> {
   if (!entry) return `there is no model ${DEFAULT_MODEL}`;
   const state = await engines.stateOf(entry);
-  if (state.state === 'downloading' || state.state === 'missing' || state.state === 'off') return state.reason;
+  if (state.state !== 'ready' && state.state !== 'on-demand' && state.state !== 'starting') return state.reason;
   try {
     const lease = await engines.engineFor({ asked: DEFAULT_MODEL, entry });
     return await oneToken(lease.engine).finally(lease.release);

@@ -7,7 +7,8 @@ import { familyOf } from '../catalogue/families/families.ts';
 import type { Catalogue } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
-import { listenersOf, regionsOf } from '../config/regions.ts';
+import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
+import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
@@ -54,8 +55,13 @@ export interface Parts {
 }
 
 export interface ListenAddress {
+  /** What the address itself leads to, without a host name that says otherwise. */
   readonly region: RegionId;
   readonly url: string;
+  readonly regions: readonly {
+    readonly id: RegionId;
+    readonly hosts: readonly { readonly pattern: string; readonly isDeprecated: boolean }[];
+  }[];
 }
 
 export interface Service {
@@ -76,13 +82,13 @@ export interface Service {
 }
 
 /** What is answered without an endpoint, as http names it. */
-const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'unknown'];
+const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
 
 /** The only place that joins the parts. */
 export async function createService(config: Config, overrides: Partial<Parts> = {}): Promise<Service> {
   const clock = overrides.clock ?? systemClock;
   const environment = overrides.environment ?? process.env;
-  const logStream = createHeldStream(process.stderr);
+  const logStream = createHeldStream(wantsPretty(config) ? process.stderr : logFile(2));
   const log = overrides.log ?? openLog(config, logStream);
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
@@ -98,18 +104,20 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ledger: overrides.ledger ?? logOnlyLedger,
   });
 
-  const models = { catalogue: () => catalogue, served: ['chat'] } as const;
+  const interfaces = ['chat'] as const;
+  const models = { catalogue: () => catalogue, served: interfaces };
   const endpoints: readonly Endpoint[] = [
     chatCompletions({ generate, catalogue: () => catalogue, clock, strict: config.strict }),
     modelList(models),
     modelGet(models),
   ];
   const regions = regionsOf(config).map(([id]) => id);
-  const about = { catalogue, engines, served: endpoints, regions, clock };
+  const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
   const meter = createMeter({ operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS] });
+  const addresses = addressesOf(config);
   const http = await createHttp({
     endpoints,
-    ...addressesOf(config),
+    ...addresses,
     authenticate: (secret) => keys.authenticate(secret),
     probes: { ready: async () => ({ ...(await readiness(about)) }) },
     operatorToken: await operatorToken(config.operatorTokenFile),
@@ -132,13 +140,16 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       const bound = await http.listen().catch((error: unknown) => {
         throw cannotListen(error);
       });
-      return bound.map(({ host, port, region }) => ({
+      const listeners = listenersOf(config);
+      return bound.map(({ host, port, region }, at) => ({
         region,
         url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+        regions: reachedBy(listeners[at], config),
       }));
     },
     firstKey: async () => {
-      const [region] = regions;
+      // Of the address that a newcomer is shown first.
+      const region = addresses.listeners[0]?.region;
       return region && (await ensureFirstKey({ keys, keyFile: config.keyFile, region }));
     },
     async prepare(options) {
@@ -160,10 +171,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
 }
 
 /** On standard error: standard output belongs to what a person or a script asked for. */
-function openLog({ log: { level, pretty } }: Config, stream: HeldStream): Log {
-  const isPretty = pretty === 'auto' ? process.stderr.isTTY : pretty;
-  return createLog({ level, destination: isPretty ? prettyLines(stream) : logFile(2) });
-}
+const openLog = (config: Config, stream: HeldStream): Log =>
+  createLog({ level: config.log.level, destination: wantsPretty(config) ? prettyLines(stream) : stream });
+
+const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
 
 function cannotListen(error: unknown): ServiceError {
   const reason = error instanceof Error ? error.message : String(error);
@@ -200,28 +211,36 @@ function openEngines(config: Config, needs: EngineNeeds): ModelEngines {
 
 /** Listeners and host rules in http's words. */
 function addressesOf(config: Config) {
-  const listeners = listenersOf(config).flatMap(({ host, port, regions }) => {
-    const fallback = regions.find(({ region }) => region.hosts.length === 0) ?? regions[0];
-    if (!fallback) return [];
-    const { deprecated, deprecatedHosts } = fallback.region;
-    const isWhole = deprecated !== undefined && deprecatedHosts.length === 0;
-    return [{ host, port, region: fallback.id, ...(isWhole ? { deprecated: toDeprecation(deprecated) } : {}) }];
-  });
-  const hosts = regionsOf(config).flatMap(([region, { hosts: patterns, deprecatedHosts, deprecated }]) => [
-    ...deprecatedHosts.map((pattern) => ({
-      pattern,
-      region,
-      ...(deprecated ? { deprecated: toDeprecation(deprecated) } : {}),
+  return {
+    listeners: listenersOf(config).map(({ host, port, fallback: { id, deprecated } }) => ({
+      host,
+      port,
+      region: id,
+      ...toDeprecation(deprecated),
     })),
-    ...patterns.map((pattern) => ({ pattern, region })),
-  ]);
-  return { listeners, hosts };
+    hosts: hostRulesOf(config).map(({ pattern, id, deprecated }) => ({
+      pattern,
+      region: id,
+      ...toDeprecation(deprecated),
+    })),
+  };
 }
 
-const toDeprecation = ({ since, link }: { readonly since: string; readonly link: string }) => ({
-  since: Math.floor(Date.parse(since) / 1000),
-  successor: link,
-});
+const toDeprecation = (deprecated: RegionConfig['deprecated']) =>
+  deprecated
+    ? { deprecated: { since: Math.floor(Date.parse(deprecated.since) / 1000), successor: deprecated.link } }
+    : {};
+
+/** The regions of a socket in the order of the configuration, each with the names that lead to it; those to go are last. */
+function reachedBy(listener: ConfiguredListener | undefined, config: Config): ListenAddress['regions'] {
+  const rules = hostRulesOf(config).toSorted((one, other) => Number(!!one.deprecated) - Number(!!other.deprecated));
+  return (listener?.regions ?? []).map(({ id }) => ({
+    id,
+    hosts: rules
+      .filter((rule) => rule.id === id)
+      .map(({ pattern, deprecated }) => ({ pattern, isDeprecated: deprecated !== undefined })),
+  }));
+}
 
 /** Made at the first start; opens /ready and /metrics to machines elsewhere. */
 async function operatorToken(file: string): Promise<string> {

@@ -28,6 +28,7 @@ engineContract('llama without its process', async () => {
     clock: systemClock,
     queuePlacesMax: 16,
     queueWaitMsMax: 10_000,
+    readerWaitMsMax: 60_000,
     stateFile: 'none',
     random: Math.random,
   });
@@ -36,6 +37,7 @@ engineContract('llama without its process', async () => {
   await once(server.listen(socket), 'listening');
   const client = createLlamaClient({ socket, token: 'secret' });
   const engine: TextEngine = {
+    state: 'ready',
     capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, choicesMax: SEQUENCES },
     start: (request, signal) => client.generate(request, signal),
     model: async () => model.loaded,

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { Parley } from '../clients/harness.ts';
@@ -66,3 +69,26 @@ test('kill -9 before the first event is not seen by the caller', { skip: lacksWe
     await parley.stop();
   }
 });
+
+test(
+  'a model whose engine does not start is told as failing, not as ready',
+  { skip: lacksWeights('svc-plus') },
+  async () => {
+    const broken = join(await mkdtemp(join(tmpdir(), 'parley-broken-')), 'broken.gguf');
+    await writeFile(broken, 'GGUF and nothing that follows from it');
+    const parley = await startParley({ config: `models:\n  broken: { path: '${broken}' }\n` });
+    try {
+      const answer = await chat(parley, { model: 'broken' });
+      assert.equal(answer.status, 503);
+      const { models } = (await (await fetch(`${parley.address}/ready`)).json()) as {
+        models: { model: string; state: string; reason?: string }[];
+      };
+      assert.equal(models.find(({ model }) => model === 'broken')?.state, 'failing');
+      assert.equal(models.find(({ model }) => model === 'svc-plus')?.state, 'ready');
+      assert.equal(models.find(({ model }) => model === 'svc-deep-research')?.state, 'off');
+    } finally {
+      await parley.stop();
+      await rm(dirname(broken), { recursive: true });
+    }
+  },
+);

@@ -184,11 +184,32 @@ describe('several regions on one machine', () => {
         "    hosts: ['{workspace}.ap-southeast-1.example.test']",
         "    deprecatedHosts: ['legacy.example.test']",
         "    deprecated: { since: '2026-01-31', link: 'https://docs.example.test/move' }",
+        '  us-east-1: { hosts: [us.example.test] }',
         '',
       ].join('\n'),
     });
   });
   after(() => parley.stop());
+
+  test('the start names every region and how it is reached', async () => {
+    const output = await until('the addresses', { withinMs: 10_000 }, async () =>
+      parley.output().includes('Try:') ? parley.output() : undefined,
+    );
+    const lines = output.slice(output.indexOf('China (Beijing)')).split('\n').slice(0, 8);
+    assert.deepEqual(
+      lines.map((line) => line.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'URL').replaceAll(/ +/g, ' ')),
+      [
+        'China (Beijing) (cn-beijing)',
+        ' chat completions URL/compatible-mode/v1 (or URL/v1)',
+        'Singapore (ap-southeast-1)',
+        ' chat completions URL/compatible-mode/v1 (or URL/v1)',
+        ' host name {workspace}.ap-southeast-1.example.test (on URL)',
+        ' host name legacy.example.test (on URL; deprecated)',
+        'US (Virginia) (us-east-1)', // shares the socket above
+        ' host name us.example.test (on URL)',
+      ],
+    );
+  });
 
   /** `fetch` does not let a caller choose the Host header. */
   const models = (host: string, key: string) =>

@@ -165,7 +165,8 @@ function toEvent(line: Line): EngineEvent {
     case 'finished':
       return { type: 'end', usage: toUsage(line.counts) };
     case 'failed':
-      throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: line.message });
+      if (line.kind === 'slow-reader') throw new ServiceError('timeout', line.message);
+      throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: new Error(line.message) });
     case 'started':
       throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: 'started twice' });
   }
@@ -197,6 +198,7 @@ const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> 
   'queue-full': 'overloaded',
   'queue-wait': 'overloaded',
   'key-share': 'rate-limited',
+  'slow-reader': 'timeout',
   draining: 'overloaded',
   internal: 'engine-failed',
 };

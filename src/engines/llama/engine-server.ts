@@ -1,13 +1,15 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { timingSafeEqual } from 'node:crypto';
 import type { NativeModel } from './native-model.ts';
-import type { FailureKind, GenerateCall, Refusal, TokenInput } from './protocol.ts';
+import { parseCall, parseInput } from './parse-call.ts';
+import type { FailureKind, Refusal } from './protocol.ts';
 import type { Scheduler } from './scheduler.ts';
 import { tokenizeInput } from './tokenize-input.ts';
 
 /** HTTP status of a refusal, for people with curl; our client reads the kind. */
 const STATUS: Record<FailureKind, number> = {
   'too-long': 400,
+  'slow-reader': 408,
   invalid: 400,
   'queue-full': 503,
   'queue-wait': 503,
@@ -50,9 +52,9 @@ export function createEngineServer({ model, scheduler, token }: Needs): RequestL
 }
 
 function count(model: NativeModel, response: ServerResponse, body: unknown): void {
-  const { input } = body as { input: TokenInput };
   try {
-    answer(response, 200, { tokens: tokenizeInput(model, input).length });
+    const { input } = Object(body) as { input?: unknown };
+    answer(response, 200, { tokens: tokenizeInput(model, parseInput(input)).length });
   } catch (error) {
     refuse(response, { kind: 'invalid', message: error instanceof Error ? error.message : String(error) });
   }
@@ -60,7 +62,7 @@ function count(model: NativeModel, response: ServerResponse, body: unknown): voi
 
 function generate(scheduler: Scheduler, request: IncomingMessage, response: ServerResponse, body: unknown): void {
   let isGone = false;
-  const running = scheduler.submit(body as GenerateCall, {
+  const running = scheduler.submit(parseCall(body), {
     send(lines) {
       if (isGone) return true;
       if (!response.headersSent) response.writeHead(200, { 'content-type': 'application/x-ndjson' });

@@ -38,6 +38,9 @@ export interface Job {
   hasSpoken: boolean;
   isCancelled: boolean;
   isPaused: boolean;
+  /** Paused for longer than a reader may take. */
+  isStalled: boolean;
+  pauseTimer: NodeJS.Timeout | undefined;
   waitTimer: NodeJS.Timeout | undefined;
 }
 
@@ -121,6 +124,8 @@ export async function createJob(
     hasSpoken: false,
     isCancelled: false,
     isPaused: false,
+    isStalled: false,
+    pauseTimer: undefined,
     waitTimer: undefined,
   };
 }

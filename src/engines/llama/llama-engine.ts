@@ -102,6 +102,9 @@ export async function createLlamaEngine(
 
   return {
     supervisor,
+    get state() {
+      return supervisor.state === 'stopped' ? 'starting' : supervisor.state;
+    },
     capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, choicesMax: options.sequences },
     async start(request, signal) {
       const again = (): Promise<EngineStart> => generate(request, signal);

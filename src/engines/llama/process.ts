@@ -9,6 +9,12 @@ import { openNativeModel } from './native-model.ts';
 import type { ProcessOptions, Ready } from './protocol.ts';
 import { createScheduler } from './scheduler.ts';
 
+/** Ours: how long a reader may take nothing, in ms. Above a stalled network's usual hiccups. */
+const READER_WAIT_MS_MAX = 30_000;
+
+/** Ours: on SIGTERM running answers may end within this, in ms. The API process has waited for its own before. */
+const DRAIN_MS_MAX = 2_000;
+
 /** Parser of the options our own supervisor passes; they were checked by the configuration's schema. */
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
 
@@ -17,6 +23,7 @@ const scheduler = createScheduler(model, {
   clock: systemClock,
   queuePlacesMax: options.queuePlacesMax,
   queueWaitMsMax: options.queueWaitMsMax,
+  readerWaitMsMax: READER_WAIT_MS_MAX,
   stateFile: join(options.stateFolder, `${process.pid}.state`),
   random: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
 });
@@ -34,7 +41,10 @@ const stop = (): void => {
   process.exit(0);
 };
 process.stdin.on('end', stop).on('error', stop).resume();
-process.on('SIGTERM', stop);
+process.on('SIGTERM', () => {
+  setTimeout(stop, DRAIN_MS_MAX);
+  void scheduler.drain().then(stop);
+});
 // The terminal's Ctrl-C reaches the whole process group; our parent decides when the engine goes.
 process.on('SIGINT', () => undefined);
 process.on('SIGHUP', () => undefined);

@@ -88,7 +88,15 @@ export interface Timings {
   readonly decodeMs: number;
 }
 
-export type FailureKind = 'too-long' | 'invalid' | 'queue-full' | 'queue-wait' | 'key-share' | 'draining' | 'internal';
+export type FailureKind =
+  | 'too-long'
+  | 'invalid'
+  | 'queue-full'
+  | 'queue-wait'
+  | 'key-share'
+  | 'slow-reader'
+  | 'draining'
+  | 'internal';
 
 /** Body of an answer other than 200. */
 export interface Refusal {

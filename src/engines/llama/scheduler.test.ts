@@ -104,6 +104,20 @@ describe('a tick', () => {
     assert.equal(slow.text(), alone.text());
   });
 
+  it('a reader that takes nothing loses its answer, and its sequence is free', async () => {
+    const room = createRoom({
+      readerWaitMsMax: 5,
+      onDecode: (_items, count) => {
+        if (count === 3) stalled.isReading = false;
+      },
+    });
+    const stalled: Heard = room.submit({ maxTokens: 30 });
+    await stalled.over;
+    assert.equal(stalled.lines.at(-1)?.type, 'failed');
+    assert.equal(room.scheduler.health().busySequences, 0);
+    assert.equal((await room.run({ maxTokens: 5 })).text().length, 5);
+  });
+
   it('a failed evaluation ends its own requests, and the next one works', async () => {
     const room = createRoom({
       onDecode: (_items, count) => {

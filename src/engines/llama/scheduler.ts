@@ -40,6 +40,8 @@ export interface SchedulerOptions {
   readonly clock: Clock;
   readonly queuePlacesMax: number;
   readonly queueWaitMsMax: number;
+  /** A reader that takes nothing for so long loses its answer: its sequences are others' turn. */
+  readonly readerWaitMsMax: number;
   /** Where copied sequence states pass through. */
   readonly stateFile: string;
   readonly random: () => number;
@@ -67,15 +69,15 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const submit = (call: GenerateCall, caller: Caller): Running => {
     let job: Job | undefined;
     let isCancelled = false;
-    void createJob(model, call, { caller, now: clock.monotonic() }).then(
-      (made) => {
+    void createJob(model, call, { caller, now: clock.monotonic() })
+      .then((made) => {
         if (isCancelled) return;
         if (isRefusal(made)) return caller.refuse(made);
         job = made;
         enqueue(job);
-      },
-      (error: unknown) => caller.refuse({ kind: 'internal', message: String(error) }),
-    );
+      })
+      // One call's fault is never the end of the process, and with it of everybody's.
+      .catch((error: unknown) => caller.refuse({ kind: 'internal', message: String(error) }));
     return {
       cancel() {
         isCancelled = true;
@@ -84,6 +86,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       resume() {
         if (!job) return;
         job.isPaused = false;
+        clearTimeout(job.pauseTimer);
         wake();
       },
     };
@@ -197,7 +200,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     !choice.isFinished && !choice.job.isPaused && !choice.job.isCancelled && choice.pending.length > 0;
 
   const hasWork = (): boolean => {
-    if ([...jobs].some((job) => job.isCancelled || job.choices.some(isReady))) return true;
+    if ([...jobs].some((job) => job.isCancelled || job.isStalled || job.choices.some(isReady))) return true;
     const next = queue.peek();
     return next !== undefined && slots.free >= next.call.choices;
   };
@@ -380,12 +383,20 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     job.caller.end();
   };
 
+  /** Between two evaluations only: a sequence may not be touched while the library works on it. */
   const reap = (): void => {
-    for (const job of jobs) if (job.isCancelled) leave(job);
+    for (const job of jobs) {
+      if (job.isStalled && !job.isCancelled) {
+        job.caller.send([{ type: 'failed', kind: 'slow-reader', message: 'The answer was not read in time.' }]);
+        job.caller.end();
+      }
+      if (job.isStalled || job.isCancelled) leave(job);
+    }
   };
 
   const leave = (job: Job): void => {
     jobs.delete(job);
+    clearTimeout(job.pauseTimer);
     for (const choice of job.choices) {
       choice.isFinished = true;
       choice.pending = [];
@@ -399,7 +410,13 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     const lines = job.lines;
     job.lines = [];
     job.hasSpoken = true;
-    if (!job.caller.send(lines)) job.isPaused = true;
+    if (job.caller.send(lines)) return;
+    job.isPaused = true;
+    clearTimeout(job.pauseTimer);
+    job.pauseTimer = setTimeout(() => {
+      job.isStalled = true;
+      wake();
+    }, options.readerWaitMsMax);
   };
 
   const settleIdle = (): void => {

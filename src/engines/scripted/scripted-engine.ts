@@ -82,6 +82,7 @@ export function createScriptedEngine({
   };
 
   return {
+    state: 'ready',
     capabilities: { input: 'prompt', logprobs: true, grammar: false, phases: false, choicesMax: sequences },
     async start(request, signal) {
       if (signal.aborted) throw abortReason(signal);

@@ -61,6 +61,7 @@ export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
   const connection = createConnection({ url, apiKey, timeouts, faults });
 
   return {
+    state: 'ready',
     capabilities: { input: 'chat', logprobs: true, grammar: false, phases: false, choicesMax: CHOICES_MAX },
     async start(request, signal) {
       const body = JSON.stringify(requestBody(request, model));

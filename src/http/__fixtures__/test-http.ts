@@ -22,6 +22,7 @@ const KEYS: Readonly<Record<string, SecretCheck>> = {
   'sk-singapore': { status: 'valid', record: { id: 'key_3', region: 'ap-southeast-1', workspace: 'primary' } },
   'sk-virginia': { status: 'valid', record: { id: 'key_4', region: 'us-east-1', workspace: 'primary' } },
   'sk-hongkong': { status: 'valid', record: { id: 'key_5', region: 'cn-hongkong', workspace: 'primary' } },
+  'sk-capitals': { status: 'valid', record: { id: 'key_6', region: 'cn-beijing', workspace: 'Team-A' } },
   'sk-revoked': { status: 'revoked' },
   'sk-expired': { status: 'expired' },
 };

@@ -40,15 +40,17 @@ export interface RoomOptions extends FakeOptions {
   readonly clock?: Clock;
   readonly queuePlacesMax?: number;
   readonly queueWaitMsMax?: number;
+  readonly readerWaitMsMax?: number;
 }
 
 /** A scheduler on the fake model. */
-export function createRoom({ clock, queuePlacesMax = 8, queueWaitMsMax = 60_000, ...fake }: RoomOptions = {}): Room {
+export function createRoom({ clock, queuePlacesMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000, ...fake }: RoomOptions = {}): Room {
   const model = createFakeNativeModel(fake);
   const scheduler = createScheduler(model, {
     clock: clock ?? { now: () => 0, monotonic: () => 0 },
     queuePlacesMax,
     queueWaitMsMax,
+    readerWaitMsMax,
     stateFile: 'none',
     random: () => 1,
   });
