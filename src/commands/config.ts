@@ -6,17 +6,21 @@ import { redact } from '../config/redact.ts';
 export interface ConfigCommandNeeds {
   /** @param flags Options of the command and of those above it, by name. */
   readonly load: (flags: Readonly<Record<string, unknown>>) => LoadedConfig;
+  /** Looks at what loading leaves to others: the models. @throws ServiceError `invalid-request`. */
+  readonly check: (loaded: LoadedConfig) => Promise<unknown>;
   readonly stdout: { write(text: string): unknown };
 }
 
 /** `parley config`: the effective configuration and where each value came from. */
-export function configCommand({ load, stdout }: ConfigCommandNeeds): Command {
+export function configCommand({ load, check, stdout }: ConfigCommandNeeds): Command {
   return new Command('config')
     .description('print the effective configuration with the origin of each value')
     .option('--json', 'one JSON object: file, config, origins')
-    .action((_options: unknown, command: Command) => {
+    .action(async (_options: unknown, command: Command) => {
       const flags = command.optsWithGlobals<Readonly<Record<string, unknown>>>();
-      const { config, origins, file } = load(flags);
+      const loaded = load(flags);
+      await check(loaded);
+      const { config, origins, file } = loaded;
       if (flags['json'] === true) {
         const answer = {
           file: file.exists ? file.path : null,

@@ -28,11 +28,15 @@ describe('parley keys', () => {
     await rm(folder, { recursive: true });
   });
 
+  let warnings = '';
+
   async function run(args: readonly string[], regions: readonly RegionId[] = ['cn-beijing']): Promise<string> {
     let output = '';
+    warnings = '';
     const command = keysCommand({
       clock,
       stdout: { write: (text) => (output += text) },
+      stderr: { write: (text) => (warnings += text) },
       open: async () => {
         const store = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
         opened += 1;
@@ -64,6 +68,14 @@ describe('parley keys', () => {
     });
     const check = await createKeys({ store: server, clock }).authenticate(key);
     assert.ok(check.status === 'valid' && check.record.id === id);
+  });
+
+  it('warns of a region that is not configured, beside the result', async () => {
+    await run(['create', '--region', 'cn-beijing']);
+    assert.equal(warnings, '');
+    const { region } = JSON.parse(await run(['create', '--region', 'us-east-1', '--json']));
+    assert.equal(region, 'us-east-1');
+    assert.match(warnings, /^parley: the region us-east-1 is not configured here \(cn-beijing\)/);
   });
 
   it('takes the primary workspace and the only region where none is named', async () => {

@@ -5,6 +5,7 @@ import type { RegionId } from '../core/region.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keys, NewKey } from '../resources/keys/key.ts';
 import { parseExpiry, parseRegion, PRIMARY_WORKSPACE, stateOf } from '../resources/keys/rules.ts';
+import { asJson } from './as-json.ts';
 
 export interface OpenKeys {
   readonly keys: Keys;
@@ -21,6 +22,8 @@ export interface KeysCommandNeeds {
   readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<OpenKeys>;
   readonly clock: Clock;
   readonly stdout: { write(text: string): unknown };
+  /** Warnings go here: standard output holds results only. */
+  readonly stderr: { write(text: string): unknown };
 }
 
 /** `parley keys`. Scripts read `--json`: one value on standard output and nothing else. */
@@ -55,6 +58,10 @@ function createCommand(needs: KeysCommandNeeds): Command {
       const expiresAt = expires === undefined ? undefined : parseExpiry(expires, needs.clock.now());
       await withKeys(needs, command, async ({ keys, regions }) => {
         const key = await keys.create({ region: wanted ?? onlyOf(regions), workspace, name, expiresAt });
+        if (wanted && !regions.includes(wanted)) {
+          const there = regions.join(', ');
+          needs.stderr.write(`parley: the region ${wanted} is not configured here (${there}): the key waits for it\n`);
+        }
         needs.stdout.write(json ? asJson(encodeNew(key, needs.clock)) : describeNew(key, needs.clock));
       });
     });
@@ -135,8 +142,6 @@ function onlyOf(regions: readonly RegionId[]): RegionId {
 }
 
 const iso = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
-
-const asJson = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 const encode = (record: KeyRecord, clock: Clock) => ({
   id: record.id,

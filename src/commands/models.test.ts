@@ -101,6 +101,13 @@ test('pull takes models, aliases and weights, each file once, and prints the pat
   await assert.rejects(run(['pull', 'nonsense']), { kind: 'not-found' });
 });
 
+test('pull says plainly that a model has no weights', async () => {
+  await assert.rejects(run(['pull', 'svc-asr']), {
+    kind: 'invalid-request',
+    message: 'svc-asr has no weights: Speech recognition has no engine in this version.',
+  });
+});
+
 test('rm deletes and names the models that need the file', async () => {
   const { output, removed } = await run(['rm', 'svc-turbo']);
   assert.deepEqual(removed, [SMALL]);
@@ -119,6 +126,15 @@ test('recommend ends with the line for the configuration file', async () => {
   assert.match(output, /\nweights: \{ default: qwen2\.5-coder-1\.5b-instruct-q4_k_m \}\n$/);
 });
 
+test('recommend prints one JSON value with --json', async () => {
+  const { machine, recommended, weights } = JSON.parse((await run(['recommend', '--json'])).output);
+  assert.deepEqual(machine, { memoryBytes: 16e9, cores: 8 });
+  assert.equal(recommended, 'qwen2.5-coder-1.5b-instruct-q4_k_m');
+  const [small] = weights.filter(({ id }: { id: string }) => id === SMALL);
+  assert.deepEqual(Object.keys(small), ['id', 'licence', 'neededBytes', 'fits', 'tokensPerSecond']);
+  assert.equal(small.fits, true);
+});
+
 test('add writes the entry and tells a running server', async () => {
   const hub = 'owner/repo/file.gguf';
   const { added, output } = await run(['add', 'mine', '--hub', hub, '--context-tokens', '4096']);
@@ -135,6 +151,8 @@ test('add writes nothing that could not be read back', async () => {
     [['add', 'x'], /--hub, --path or --url/],
     [['add', 'x', '--hub', 'owner/repo'], /models\.x\.hub: must be owner\/repository\/file\.gguf/],
     [['add', '../x', '--path', 'a.gguf'], /must be letters/],
+    [['add', 'x', '--path', 'no-such-file.gguf'], /There is no file .*no-such-file\.gguf/],
+    [['add', 'x', '--path', import.meta.dirname], /There is no file/],
     [['add', 'x', '--path', 'a.gguf', '--api-key-env', 'K'], /goes with url only/],
     [['add', 'x', '--path', 'a.gguf', '--url', 'http://h'], /cannot be used with/],
     [['add', 'x', '--url', 'http://h/v1', '--context-tokens', 'many'], /whole number above 0/],

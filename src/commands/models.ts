@@ -1,9 +1,8 @@
-import { availableParallelism, totalmem } from 'node:os';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import type { Machine } from '../catalogue/recommend.ts';
-import { recommendWeights } from '../catalogue/recommend.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
@@ -13,6 +12,8 @@ import type { ProgressStream } from '../weights/progress-printer.ts';
 import { createProgressPrinter } from '../weights/progress-printer.ts';
 import { describeSource } from '../weights/weights-files.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import { asJson } from './as-json.ts';
+import { recommendCommand } from './recommend.ts';
 import { table } from './table.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 
@@ -34,7 +35,10 @@ export interface ModelsCommandNeeds {
   readonly machine?: () => Machine;
 }
 
-/** `parley models`. Scripts read `--json`: one value on standard output and nothing else. */
+/**
+ * `parley models`. Of what lists or describes, scripts read `--json`: one value on standard output and nothing else.
+ * What changes something says so in plain lines; `pull` prints a path for each file.
+ */
 export function modelsCommand(needs: ModelsCommandNeeds): Command {
   return new Command('models')
     .description('see, download, remove and add models')
@@ -169,32 +173,6 @@ function pruneCommand({ open, stdout }: ModelsCommandNeeds): Command {
     });
 }
 
-function recommendCommand({ open, stdout, machine = thisMachine }: ModelsCommandNeeds): Command {
-  return new Command('recommend')
-    .description('say which weights fit this machine, and the configuration line that uses them')
-    .action(async (_options: unknown, command: Command) => {
-      const { catalogue } = await open(command.optsWithGlobals());
-      const { memoryBytes, cores } = machine();
-      const advice = recommendWeights(catalogue.listWeights(), { memoryBytes, cores });
-      stdout.write(`This machine: ${formatBytes(memoryBytes)} of memory, ${cores} cores\n\n`);
-      stdout.write(
-        table([
-          ['WEIGHTS', 'NEEDS', 'FITS', 'TOKENS/S (ABOUT)', 'LICENCE'],
-          ...advice.map(({ weights, neededBytes, isFitting, tokensPerSecond }) => [
-            weights.id,
-            formatBytes(neededBytes),
-            isFitting ? 'yes' : 'no',
-            String(Math.round(tokensPerSecond)),
-            weights.licence,
-          ]),
-        ]),
-      );
-      const best = advice.find(({ isRecommended }) => isRecommended)?.weights.id;
-      if (best !== undefined)
-        stdout.write(`\nRecommended; in the configuration file:\nweights: { default: ${best} }\n`);
-    });
-}
-
 interface AddOptions {
   readonly hub?: string;
   readonly path?: string;
@@ -218,9 +196,10 @@ function addCommand({ open, stdout }: ModelsCommandNeeds): Command {
     .option('--context-tokens <number>', 'tokens of prompt and answer together', parseTokens)
     .action(async (name: string, options: AddOptions, command: Command) => {
       const { hub, path, url, upstreamModel, apiKeyEnv, contextTokens } = options;
+      const file = path === undefined ? undefined : resolve(path);
       const value = withoutAbsent({
         hub,
-        path: path === undefined ? undefined : resolve(path),
+        path: file,
         url,
         upstreamModel,
         apiKeyEnv,
@@ -230,6 +209,9 @@ function addCommand({ open, stdout }: ModelsCommandNeeds): Command {
         throw new ServiceError('invalid-request', 'Say what runs the model: --hub, --path or --url.');
       }
       parseCatalogueAdditions({ models: { [name]: value } }); // refused here, it does not get into the file
+      if (file !== undefined && !isFile(file)) {
+        throw new ServiceError('invalid-request', `There is no file ${file}.`, { param: 'path' });
+      }
       const opened = await open(command.optsWithGlobals());
       await opened.addToConfig('models', name, value);
       const isTold = await opened.reloadServer();
@@ -255,7 +237,10 @@ async function describeWeights(weights: Weights, store: WeightsStore) {
 function weightsOf(name: string, catalogue: Catalogue): Weights {
   const entry = catalogue.find(name);
   if (entry?.runs.type === 'weights') return catalogue.weights(entry.runs.weights);
-  if (entry) throw new ServiceError('invalid-request', `${name} has no weights: ${describeRunner(entry.runs)}.`);
+  if (entry) {
+    const why = entry.runs.type === 'none' ? entry.runs.reason : describeRunner(entry.runs);
+    throw new ServiceError('invalid-request', `${name} has no weights: ${why.replace(/\.$/, '')}.`);
+  }
   const weights = catalogue.listWeights().find(({ id }) => id === name);
   if (!weights) throw unknownName(name, catalogue);
   return weights;
@@ -277,19 +262,13 @@ function describeRunner(runs: ModelEntry['runs']): string {
   }
 }
 
-/** In a container the memory is what the container may have. */
-function thisMachine(): Machine {
-  const limit = process.constrainedMemory();
-  return { memoryBytes: Math.min(totalmem(), limit > 0 ? limit : Infinity), cores: availableParallelism() };
-}
-
 function parseTokens(text: string): number {
   const tokens = Number(text);
   if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
   throw new InvalidArgumentError('must be a whole number above 0');
 }
 
+const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+
 const withoutAbsent = (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-
-const asJson = (value: unknown): string => `${JSON.stringify(value)}\n`;

@@ -8,6 +8,7 @@ import { openCatalogue, openKeys, openWeights } from '../service/parts.ts';
 import { configCommand } from './config.ts';
 import { keysCommand } from './keys.ts';
 import { modelsCommand } from './models.ts';
+import { packageVersion } from './package-version.ts';
 import { serveCommand } from './serve.ts';
 import { isServerRunning } from './server-note.ts';
 
@@ -21,6 +22,7 @@ interface ProcessLike {
 export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
   const program = new Command('parley')
     .description('A self-hosted model service: existing clients, unmodified, on hardware you own.')
+    .version(packageVersion())
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride();
   const load = (flags: Readonly<Record<string, unknown>>): LoadedConfig => {
@@ -28,16 +30,18 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
     for (const warning of loaded.warnings) stderr.write(`parley: ${warning}\n`);
     return loaded;
   };
-  const withSettings = (command: Command): Command => {
+  const withSettings = (command: Command, parent: Command): Command => {
+    // A command that is joined on does not inherit them by itself: it would end the process with 1, and no hint.
+    command.copyInheritedSettings(parent);
     for (const { flag } of SETTINGS) if (flag) command.addOption(new Option(flag.option, flag.description));
     command.addOption(new Option(CONFIG_FILE_OPTION.option, CONFIG_FILE_OPTION.description));
-    for (const sub of command.commands) withSettings(sub);
+    for (const sub of command.commands) withSettings(sub, command);
     return command;
   };
 
   const commands = [
     serveCommand({ load, env, stdout, stderr }),
-    keysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout }),
+    keysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
     modelsCommand({
       open: async (flags) => {
         const { config, file } = load(flags);
@@ -52,8 +56,8 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
       stdout,
       stderr,
     }),
-    configCommand({ load, stdout }),
+    configCommand({ load, check: ({ config }) => openCatalogue(config), stdout }),
   ];
-  for (const command of commands) program.addCommand(withSettings(command));
+  for (const command of commands) program.addCommand(withSettings(command, program));
   return program;
 }

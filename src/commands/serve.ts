@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from 'node:fs';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { ServiceError } from '../core/error.ts';
@@ -8,6 +8,7 @@ import type { Service } from '../service/service.ts';
 import { createProgressPrinter } from '../weights/progress-printer.ts';
 import type { ProgressStream } from '../weights/progress-printer.ts';
 import { firstAnswer } from './first-answer.ts';
+import { createModelsReload } from './reload-models.ts';
 import { noteServer } from './server-note.ts';
 import { welcome } from './welcome.ts';
 
@@ -37,7 +38,7 @@ export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
       const stopped = onSignals(stop);
       try {
         const addresses = await service.listen();
-        const note = noteServer(config.data, addresses[0]?.url ?? '');
+        const note = await noteServer(config.data, addresses[0]?.url ?? '');
         const stopWatching = followModels(service, file.path, stdout);
         for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
         const key = await service.firstKey();
@@ -93,11 +94,12 @@ function onSignals(stop: AbortController): Promise<void> {
 
 /** Models are read again on SIGHUP and when the file changes. */
 function followModels(service: Service, file: string, stdout: ProgressStream): () => void {
-  const reload = (): void => {
-    service.reloadModels(file).catch((error: unknown) => {
-      stdout.write(`The models stay as they are: ${ServiceError.from(error).message}\n`);
-    });
-  };
+  const readModels = createModelsReload({
+    reload: () => service.reloadModels(file),
+    readText: () => textOf(file),
+    stdout,
+  });
+  const reload = (): void => void readModels();
   process.on('SIGHUP', reload);
   // The first call may only say that there is no file yet.
   watchFile(file, { interval: CONFIG_LOOK_MS, persistent: false }, (now, before) => {
@@ -107,4 +109,12 @@ function followModels(service: Service, file: string, stdout: ProgressStream): (
     unwatchFile(file);
     process.off('SIGHUP', reload);
   };
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined; // the reload says why
+  }
 }

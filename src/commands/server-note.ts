@@ -6,10 +6,13 @@ const fileOf = (dataFolder: string): string => join(dataFolder, 'server.json');
 /** Longest wait for a server that is noted, in ms. */
 const ANSWER_MS_MAX = 1_000;
 
-/** Notes where the server of this data folder listens; the last one to start is noted. */
-export function noteServer(dataFolder: string, url: string): { remove(): void } {
+/** Notes where the server of this data folder listens. Of several at once, the one that is noted stays it. */
+export async function noteServer(dataFolder: string, url: string): Promise<{ remove(): void }> {
   const file = fileOf(dataFolder);
-  writeFileSync(file, JSON.stringify({ pid: process.pid, url }), { mode: 0o600 });
+  // At an address of ours nobody else listens any more, and it is we who would answer there.
+  const isOurs = readNote(dataFolder)?.url === url;
+  if (isOurs || !(await isServerRunning(dataFolder)))
+    writeFileSync(file, JSON.stringify({ pid: process.pid, url }), { mode: 0o600 });
   return {
     remove() {
       if (readNote(dataFolder)?.pid === process.pid) rmSync(file, { force: true });

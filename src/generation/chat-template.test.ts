@@ -53,7 +53,7 @@ describe('a chat template', () => {
 
   it('knows its begin and end token, and the day', () => {
     assert.equal(textOf(template('{{ bos_token }}{{ eos_token }}').render({})), '<s><|im_end|>');
-    assert.match(textOf(template("{{ strftime_now('%d %b') }}").render({})), /^\d{4}-\d\d-\d\d$/);
+    assert.match(textOf(template("{{ strftime_now('%d %b %Y') }}").render({})), /^\d\d [A-Z][a-z]{2} \d{4}$/);
   });
 
   it('that refuses the messages is a refusal in its own words', () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { ServiceError } from '../core/error.ts';
 import type { PromptSegment } from '../core/prompt.ts';
+import { strftime } from './strftime.ts';
 
 /** Steps of the interpreter for one rendering. Ours: a 10,000-message conversation takes about two fifths. */
 const STEPS_MAX = 1_000_000;
@@ -66,8 +67,7 @@ function run(program: ReturnType<typeof parse>, variables: Readonly<Record<strin
       param: 'messages',
     });
   });
-  // The format is the template's, of the C library; only the day matters to those that ask.
-  environment.set('strftime_now', () => new Date().toISOString().slice(0, 10));
+  environment.set('strftime_now', (format: unknown) => strftime(new Date(), String(format)));
   for (const [name, value] of Object.entries(variables)) environment.set(name, value);
   let value: unknown;
   try {

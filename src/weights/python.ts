@@ -20,16 +20,42 @@ export interface PythonResult {
 const ERROR_TEXT_MAX = 4_000;
 
 /**
- * Runs Python to its end. An abort ends it, and whatever it has started: the command may be a wrapper script.
+ * Goes before every program. Standard input is a pipe that we hold and never write to: when it closes, we are gone,
+ * killed perhaps, and the whole process group ends. Read without a buffer, whose lock Python wants when it exits.
+ */
+const LIFE_LINE = `
+def hold_life_line():
+    import os, signal, threading
+    def watch():
+        try:
+            while os.read(0, 1):
+                pass
+        except OSError:
+            pass
+        os.killpg(0, signal.SIGKILL)
+    threading.Thread(target=watch, daemon=True).start()
+hold_life_line()
+del hold_life_line
+`;
+
+/**
+ * Runs a Python program to its end. An abort ends it, and whatever it has started (the command may be a wrapper
+ * script); so does the end of this process, in whatever way.
+ * @param program As for `python -c`.
  * @throws ServiceError `upstream-failed` when there is no such command; the signal's reason after an abort.
  */
 export async function runPython(
+  program: string,
   args: readonly string[],
   { python, environment, signal }: PythonNeeds,
 ): Promise<PythonResult> {
   signal.throwIfAborted();
   // A process group of its own, so that one signal reaches all of it.
-  const child = spawn(python, args, { env: { ...environment }, detached: true, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(python, ['-c', `${LIFE_LINE}${program}`, ...args], {
+    env: { ...environment },
+    detached: true,
+    stdio: ['pipe', 'ignore', 'pipe'],
+  });
   let errorText = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     errorText = (errorText + text).slice(-ERROR_TEXT_MAX);

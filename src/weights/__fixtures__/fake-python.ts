@@ -7,11 +7,10 @@ import { join } from 'node:path';
  */
 const SCRIPT = `#!/bin/sh
 here="$(dirname "$0")"
-if [ "$1" = "-c" ]; then
-  exec cp "$3" "$5"
-fi
+shift 2 # -c and the program
+if [ "$1" != "download" ] && [ "$1" != "--version" ]; then exec cp "$1" "$3"; fi
 if [ -e "$here/no-pip" ]; then echo "No module named pip" >&2; exit 1; fi
-if [ "$3" = "--version" ]; then exit 0; fi
+if [ "$1" = "--version" ]; then exit 0; fi
 while [ $# -gt 1 ]; do
   if [ "$1" = "-d" ]; then folder="$2"; fi
   shift
