@@ -73,7 +73,18 @@ describe('a place for a prompt', () => {
     const second = used(slots, range(10, 100));
     const empty = slots.take();
     assert.ok(empty && empty !== first && empty !== second);
-    slots.hold(empty, 'w');
+    used(slots, range(10, 200));
+    assert.equal(slots.take(), first);
+  });
+
+  it('that is given up lies beside a busy one, so that both share a pass over the weights', () => {
+    const slots = createSlots(4);
+    const [first, second, third, fourth] = slots.all;
+    for (const slot of slots.all) used(slots, range(10, 100 * slot.sequence));
+    assert.ok(first && second && third && fourth);
+    slots.hold(third, 'w');
+    assert.equal(slots.take(), second);
+    slots.hold(second, 'w');
     assert.equal(slots.take(), first);
   });
 });

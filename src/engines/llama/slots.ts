@@ -52,10 +52,20 @@ export function createSlots(count: number): Slots {
   }));
   let uses = 0;
 
-  const leastWorth = (): Slot | undefined =>
-    all
+  /** Next to a busy one if there is one (neighbours share a pass over the weights), then empty, then longest unused. */
+  const leastWorth = (): Slot | undefined => {
+    const isAnyBusy = all.some((slot) => slot.isBusy);
+    const isApart = (slot: Slot): boolean =>
+      isAnyBusy && !all[slot.sequence - 1]?.isBusy && !all[slot.sequence + 1]?.isBusy;
+    return all
       .filter((slot) => !slot.isBusy)
-      .toSorted((a, b) => Number(a.tokens.length > 0) - Number(b.tokens.length > 0) || a.usedAt - b.usedAt)[0];
+      .toSorted(
+        (a, b) =>
+          Number(isApart(a)) - Number(isApart(b)) ||
+          Number(a.tokens.length > 0) - Number(b.tokens.length > 0) ||
+          a.usedAt - b.usedAt,
+      )[0];
+  };
 
   return {
     all,
