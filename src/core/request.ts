@@ -27,6 +27,12 @@ export interface Stop {
 
 export const NO_STOP: Stop = { strings: [], tokens: [] };
 
+/** How long to think: `budgetTokens` decides, else `effort`, else the model's own maximum. */
+export interface ThinkingWish {
+  readonly budgetTokens?: number;
+  readonly effort?: 'high' | 'max';
+}
+
 /** One request for text, in no protocol's words. */
 export interface GenerationRequest {
   /** As the caller wrote it; the catalogue resolves it. */
@@ -40,6 +46,10 @@ export interface GenerationRequest {
   readonly maxTokens?: number;
   /** Tokens of thought and answer together. */
   readonly maxTotalTokens?: number;
+  /** Present: the model thinks before it answers, where it can. */
+  readonly thinking?: ThinkingWish;
+  /** Earlier thoughts (`Message.reasoning`) go into the prompt. */
+  readonly preserveThinking?: boolean;
   /** Log probabilities for each token of the answer, with this many alternatives (0 to 5). */
   readonly logprobs?: { readonly top: number };
 }

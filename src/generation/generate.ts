@@ -1,7 +1,8 @@
-import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
+import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Usage } from '../core/event.ts';
+import type { Phase } from '../core/prompt.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
@@ -11,6 +12,7 @@ import type { Generate } from './generation.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 import { createPromptRenderer } from './prompt.ts';
 import { runEvents } from './run.ts';
+import { canThink, planThinking } from './thinking.ts';
 import type { Ending } from './run.ts';
 
 interface Needs {
@@ -19,7 +21,7 @@ interface Needs {
   readonly engineFor: (model: ResolvedModel) => Promise<Lease>;
   /** What the family of a model adds to prompt and stops. */
   readonly styleOf: (model: ResolvedModel) => {
-    readonly defaultSystem?: string;
+    readonly defaultSystem?: string | undefined;
     readonly stopTokens: readonly string[];
   };
   readonly admission: Admission;
@@ -29,6 +31,28 @@ interface Needs {
 /** The one way from a request to its events. Every protocol calls it; none has a pipeline of its own. */
 export function createGenerate({ catalogue, engineFor, styleOf, admission, ledger }: Needs): Generate {
   const rendererOf = createPromptRenderer();
+
+  const toInput = async (
+    request: GenerationRequest,
+    entry: ModelEntry,
+    engine: TextEngine,
+    { defaultSystem }: ReturnType<Needs['styleOf']>,
+  ): Promise<{ input: EngineInput; phases: readonly Phase[] }> => {
+    if (engine.capabilities.input === 'chat')
+      return { input: { type: 'messages', messages: request.messages }, phases: [] };
+    const loaded = await engine.model();
+    const earlierThoughts = !request.preserveThinking
+      ? undefined
+      : entry.abilities.thinking === 'native'
+        ? 'field'
+        : 'text';
+    const prompt = rendererOf(loaded)(request.messages, { defaultSystem, earlierThoughts });
+    const plan = planThinking(request, entry, engine, loaded);
+    return {
+      input: { type: 'segments', segments: plan ? [...prompt, ...plan.opening] : prompt },
+      phases: plan?.phases ?? [],
+    };
+  };
 
   return async (request, { interface: wanted }, context) => {
     const model = catalogue.resolve(request.model, { interface: wanted, region: context.owner.region });
@@ -49,15 +73,21 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
       const { engine } = lease;
       checkAbilities(request, model, engine);
       const style = styleOf(model);
-      const input: EngineInput =
-        engine.capabilities.input === 'chat'
-          ? { type: 'messages', messages: request.messages }
-          : { type: 'segments', segments: rendererOf(await engine.model())(request.messages, style) };
+      const { input, phases } = await toInput(request, model.entry, engine, style);
       reservation = await ledger.reserve({ requestId: context.requestId, ...owned });
-      const started = await engine.start(toEngineRequest(request, model, input, style.stopTokens, context), run.signal);
+      const started = await engine.start(
+        { ...toEngineRequest(request, model, style.stopTokens, context), input, phases },
+        run.signal,
+      );
       return {
-        batches: runEvents(started, { choices: request.choices, context, stop: run.abort, over }),
-        ignored: clampedFields(request, started),
+        batches: runEvents(started, {
+          choices: request.choices,
+          phases: phases.length,
+          context,
+          stop: run.abort,
+          over,
+        }),
+        ignored: [...clampedFields(request, started), ...unheardFields(request, model.entry, engine)],
       };
     } catch (error) {
       over(NOTHING, context.signal.aborted ? 'cancelled' : 'failed');
@@ -75,6 +105,12 @@ function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTo
     ...(isClamped(maxTokens) ? ['max_tokens(clamped)'] : []),
     ...(isTotalClamped ? ['max_completion_tokens(clamped)'] : []),
   ];
+}
+
+/** What was asked of a model that cannot. */
+function unheardFields(request: GenerationRequest, entry: ModelEntry, engine: TextEngine): string[] {
+  if (canThink(entry, engine.capabilities)) return [];
+  return [...(request.thinking ? ['thinking'] : []), ...(request.preserveThinking ? ['preserve_thinking'] : [])];
 }
 
 const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
@@ -102,20 +138,17 @@ function checkAbilities(request: GenerationRequest, { asked, entry }: ResolvedMo
 function toEngineRequest(
   request: GenerationRequest,
   { entry }: ResolvedModel,
-  input: EngineInput,
   stopTokens: readonly string[],
   { requestId, owner }: RequestContext,
-): EngineRequest {
+): Omit<EngineRequest, 'input' | 'phases'> {
   return {
     id: requestId,
     owner: { workspace: `${owner.region}/${owner.workspace}`, key: owner.keyId },
-    input,
     sampling: { ...entry.sampling, ...request.sampling },
     stop: { ...request.stop, special: stopTokens },
     choices: request.choices,
     ...(request.maxTokens === undefined ? {} : { maxTokens: request.maxTokens }),
     ...(request.maxTotalTokens === undefined ? {} : { maxTotalTokens: request.maxTotalTokens }),
     ...(request.logprobs ? { logprobs: request.logprobs } : {}),
-    phases: [],
   };
 }

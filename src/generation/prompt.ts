@@ -4,6 +4,7 @@ import { textOf } from '../core/message.ts';
 import type { PromptSegment } from '../core/prompt.ts';
 import { JSON_DEPTH_MAX } from '../core/limits.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
+import { withThought } from './thinking.ts';
 import { createChatTemplate } from './chat-template.ts';
 import type { ChatTemplate } from './chat-template.ts';
 
@@ -18,6 +19,8 @@ export type RenderPrompt = (messages: readonly Message[], style: PromptStyle) =>
 export interface PromptStyle {
   /** System text for a conversation without one. */
   readonly defaultSystem?: string | undefined;
+  /** How earlier thoughts are told: in the template's own field, or in the text as one that is led to think writes it. */
+  readonly earlierThoughts?: 'field' | 'text' | undefined;
 }
 
 /** Templates are parsed once per loaded model. */
@@ -34,7 +37,11 @@ export function createPromptRenderer(): (model: LoadedModel) => RenderPrompt {
   };
 }
 
-function render(template: ChatTemplate, messages: readonly Message[], { defaultSystem }: PromptStyle): PromptSegment[] {
+function render(
+  template: ChatTemplate,
+  messages: readonly Message[],
+  { defaultSystem, earlierThoughts }: PromptStyle,
+): PromptSegment[] {
   const last = messages.at(-1);
   // An unfinished last answer is not a turn of its own: the answer goes on where it ends.
   const opening = last?.role === 'assistant' && last.partial ? last : undefined;
@@ -42,19 +49,22 @@ function render(template: ChatTemplate, messages: readonly Message[], { defaultS
   const hasSystem = turns.some(({ role }) => role === 'system' || role === 'developer');
   const system = !hasSystem && defaultSystem !== undefined ? [{ role: 'system', content: defaultSystem }] : [];
   const segments = template.render({
-    messages: [...system, ...turns.map(toTemplateMessage)],
+    messages: [...system, ...turns.map((message) => toTemplateMessage(message, earlierThoughts))],
     add_generation_prompt: true,
-    // Templates with a switch of their own; thinking is asked for by the caller of this function, never by default.
+    // A thought is opened behind the prompt (thinking.ts), the same way for every template.
     enable_thinking: false,
   });
   return opening ? [...segments, { text: textOf(opening), special: false }] : segments;
 }
 
 /** The shape that templates of the field expect; `developer` is no role of theirs. */
-function toTemplateMessage(message: Message): Record<string, unknown> {
+function toTemplateMessage(message: Message, thoughts: PromptStyle['earlierThoughts']): Record<string, unknown> {
+  const { reasoning } = message;
+  const text = textOf(message);
   return {
     role: message.role === 'developer' ? 'system' : message.role,
-    content: textOf(message),
+    content: thoughts === 'text' && reasoning ? withThought(reasoning, text) : text,
+    ...(thoughts === 'field' && reasoning ? { reasoning_content: reasoning } : {}),
     ...(message.name === undefined ? {} : { name: message.name }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
     ...(message.toolCalls && message.toolCalls.length > 0

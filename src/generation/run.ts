@@ -3,11 +3,14 @@ import { ServiceError } from '../core/error.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import type { EngineStart } from '../engines/engine.ts';
 import { createBlocks } from './stages/blocks.ts';
+import { createThought } from './stages/thought.ts';
 
 export type Ending = 'finished' | 'cancelled' | 'failed';
 
 export interface RunNeeds {
   readonly choices: number;
+  /** Phases of the run; text of all but the last is thought. */
+  readonly phases: number;
   readonly context: RequestContext;
   /** Ends the work in the engine. */
   readonly stop: (reason: ServiceError) => void;
@@ -22,9 +25,10 @@ export interface RunNeeds {
  * a layer of generators costs several microtasks per batch.
  */
 export function runEvents(started: EngineStart, needs: RunNeeds): AsyncIterable<readonly GenerationEvent[]> {
-  const { choices, context, stop } = needs;
+  const { choices, phases, context, stop } = needs;
   const source = started.batches[Symbol.asyncIterator]();
   const stages = Array.from({ length: choices }, (_, choice) => createBlocks(choice));
+  const thoughts = phases > 1 ? stages.map(() => createThought(phases)) : [];
   const startedAt = performance.now();
   let out: GenerationEvent[] = [
     { type: 'start', inputTokens: started.promptTokens ?? 0, cachedTokens: started.cachedTokens ?? 0 },
@@ -46,7 +50,9 @@ export function runEvents(started: EngineStart, needs: RunNeeds): AsyncIterable<
     if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
     const stage = stages[event.choice];
     if (!stage) throw brokenStream('an event of a choice that nobody asked for');
-    stage.push(event, emit);
+    const thought = thoughts[event.choice];
+    if (thought) thought.push(event, (passed) => stage.push(passed, emit));
+    else stage.push(event, emit);
   };
 
   const finish = (how: Ending): void => {

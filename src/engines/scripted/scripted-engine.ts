@@ -83,7 +83,7 @@ export function createScriptedEngine({
 
   return {
     state: 'ready',
-    capabilities: { input: 'prompt', logprobs: true, grammar: false, phases: false, choicesMax: sequences },
+    capabilities: { input: 'prompt', logprobs: true, grammar: false, phases: true, choicesMax: sequences },
     async start(request, signal) {
       if (signal.aborted) throw abortReason(signal);
       const promptTokens = tokensOf(request.input);
@@ -109,7 +109,7 @@ export function createScriptedEngine({
         request,
         steps,
         promptTokens,
-        tokensMax: Math.min(maxTokens, request.maxTotalTokens ?? maxTokens),
+        tokensMax: maxTokens,
         signal: linked.signal,
       };
       run.signal.addEventListener('abort', () => resume?.(), { once: true });
@@ -152,21 +152,67 @@ async function play(
   { request, steps, promptTokens, tokensMax, signal }: Run,
   push: (event: EngineEvent) => Promise<void> | undefined,
 ) {
+  const lastPhase = Math.max(0, request.phases.length - 1);
   const choices = Array.from({ length: request.choices }, (_, choice) => ({
     choice,
-    matcher: createStopMatcher(request.stop.strings),
+    matcher: createStopMatcher([]),
+    phase: -1,
+    phaseTokens: 0,
     tokens: 0,
+    earlierTokens: 0,
     isOver: false,
   }));
-  const endChoice = async (of: (typeof choices)[number], reason: FinishReason, stop?: string): Promise<void> => {
+  type OneChoice = (typeof choices)[number];
+
+  const say = (of: OneChoice, text: string, token?: string): Promise<void> | undefined => {
+    const hasLogprobs = request.logprobs !== undefined && token !== undefined && of.phase === lastPhase;
+    if (text === '' && !hasLogprobs) return undefined;
+    return push({
+      type: 'text',
+      choice: of.choice,
+      text,
+      tokens: token === undefined ? 0 : 1,
+      phase: of.phase,
+      ...(hasLogprobs ? { logprobs: [logprobOf(token, request.logprobs?.top ?? 0)] } : {}),
+    });
+  };
+
+  const nextPhase = async (of: OneChoice): Promise<void> => {
+    await say(of, of.matcher.end());
+    of.phase++;
+    of.phaseTokens = 0;
+    if (of.phase === lastPhase) of.earlierTokens = of.tokens;
+    const until = request.phases[of.phase]?.until?.text;
+    of.matcher = createStopMatcher(of.phase === lastPhase ? request.stop.strings : until === undefined ? [] : [until]);
+  };
+
+  const endChoice = async (of: OneChoice, reason: FinishReason, stop?: string): Promise<void> => {
     of.isOver = true;
-    if (stop === undefined) {
-      const text = of.matcher.end();
-      if (text !== '') await push({ type: 'text', choice: of.choice, text, tokens: 0, phase: 0 });
-    }
+    if (stop === undefined) await say(of, of.matcher.end());
     await push({ type: 'choice-end', choice: of.choice, reason, ...(stop === undefined ? {} : { stop }) });
   };
 
+  /** What a token ends, where it ends something. */
+  const endAfter = (of: OneChoice, match: string | undefined): (() => Promise<void>) | undefined => {
+    const isLast = of.phase === lastPhase;
+    if (isLast && match !== undefined) return () => endChoice(of, 'stop', match);
+    const isFull = of.tokens >= (request.maxTotalTokens ?? Infinity) || (isLast && of.phaseTokens >= tokensMax);
+    if (isFull) return () => endChoice(of, 'length');
+    const budget = request.phases[of.phase]?.until?.tokens ?? Infinity;
+    return !isLast && (match !== undefined || of.phaseTokens >= budget) ? () => nextPhase(of) : undefined;
+  };
+
+  /** Asynchronous only where it has to be: what is said in one turn of the event loop is one batch. */
+  const take = (of: OneChoice, token: string): Promise<void> | undefined => {
+    of.tokens++;
+    of.phaseTokens++;
+    const { text, match } = of.matcher.push(token);
+    const isSaid = say(of, text, token);
+    const end = endAfter(of, match);
+    return end ? (isSaid ?? Promise.resolve()).then(end) : isSaid;
+  };
+
+  for (const of of choices) await nextPhase(of);
   for (const step of steps) {
     if (signal.aborted) throw abortReason(signal);
     switch (step.type) {
@@ -189,20 +235,8 @@ async function play(
           for (const of of choices) {
             if (signal.aborted) throw abortReason(signal);
             if (of.isOver) continue;
-            of.tokens++;
-            const { text, match } = of.matcher.push(token);
-            const logprobs = request.logprobs ? [logprobOf(token, request.logprobs.top)] : undefined;
-            if (text !== '' || logprobs)
-              await push({
-                type: 'text',
-                choice: of.choice,
-                text,
-                tokens: 1,
-                phase: 0,
-                ...(logprobs ? { logprobs } : {}),
-              });
-            if (match !== undefined) await endChoice(of, 'stop', match);
-            else if (of.tokens >= tokensMax) await endChoice(of, 'length');
+            const isTaken = take(of, token);
+            if (isTaken) await isTaken;
           }
         }
     }
@@ -210,7 +244,12 @@ async function play(
   if (signal.aborted) throw abortReason(signal);
   for (const of of choices) if (!of.isOver) await endChoice(of, 'stop');
   const completionTokens = choices.reduce((sum, of) => sum + of.tokens, 0);
-  await push({ type: 'end', usage: { promptTokens, cachedTokens: 0, completionTokens } });
+  const thoughtOf = (of: OneChoice): number => (of.phase === lastPhase ? of.earlierTokens : of.tokens);
+  const reasoningTokens = choices.reduce((sum, of) => sum + thoughtOf(of), 0);
+  await push({
+    type: 'end',
+    usage: { promptTokens, cachedTokens: 0, completionTokens, ...(reasoningTokens > 0 ? { reasoningTokens } : {}) },
+  });
 }
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

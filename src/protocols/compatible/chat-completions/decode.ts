@@ -3,6 +3,7 @@ import { NO_STOP } from '../../../core/request.ts';
 import type { GenerationRequest, Sampling, Stop } from '../../../core/request.ts';
 import { present } from '../../../lib/present.ts';
 import type { ChatCompletionWire, WireMessage, WirePart } from './schema.ts';
+import { decodeThinking } from './thinking.ts';
 
 /** wire.md E1.1: a top_k above this is the same as none. */
 const TOP_K_OFF_ABOVE = 100;
@@ -15,7 +16,12 @@ export function decode(wire: ChatCompletionWire): GenerationRequest {
     sampling: decodeSampling(wire),
     stop: decodeStop(wire.stop),
     choices: wire.n ?? 1,
-    ...present({ maxTokens: wire.max_tokens, maxTotalTokens: wire.max_completion_tokens }),
+    ...present({
+      maxTokens: wire.max_tokens,
+      maxTotalTokens: wire.max_completion_tokens,
+      thinking: decodeThinking(wire),
+    }),
+    ...(wire.preserve_thinking === true ? { preserveThinking: true } : {}),
     ...(wire.logprobs === true ? { logprobs: { top: wire.top_logprobs ?? 0 } } : {}),
   };
 }
@@ -33,6 +39,7 @@ function decodeMessage(wire: WireMessage): Message {
       const toolCalls = wire.tool_calls?.map(decodeToolCall) ?? [];
       return {
         ...shared,
+        ...present({ reasoning: text(wire.reasoning_content) }),
         ...(toolCalls.length > 0 ? { toolCalls } : {}),
         ...(wire.partial === true ? { partial: true } : {}),
       };

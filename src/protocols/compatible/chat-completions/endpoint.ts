@@ -14,6 +14,7 @@ import { ignoredFields } from './ignored-fields.ts';
 import { checkRules } from './rules.ts';
 import { ChatCompletionBody, ModelOnly, chatTexts } from './schema.ts';
 import { chatCompletionStream } from './stream.ts';
+import { ignoredThinking } from './thinking.ts';
 
 export interface ChatCompletionsNeeds {
   readonly generate: Generate;
@@ -26,6 +27,9 @@ export interface ChatCompletionsNeeds {
 
 /** Characters of an asked name in the log line: it is whatever the caller wrote. */
 const ASKED_CHARS_MAX = 64;
+
+/** What generation says it did not hear, told under the names that this request used for it. */
+const UNHEARD = new Set(['thinking', 'preserve_thinking']);
 
 /** POST /compatible-mode/v1/chat/completions (E1). */
 export function chatCompletions({ generate, catalogue, clock, strict = false }: ChatCompletionsNeeds): Endpoint {
@@ -45,7 +49,13 @@ export function chatCompletions({ generate, catalogue, clock, strict = false }: 
 
       const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
       const { batches, ignored } = await generate(decode(wire), { interface: 'chat' }, context);
-      const headers = ignoredHeader([...ignored, ...ignoredFields(wire), ...unknown]);
+      const unheard = ignored.filter((name) => UNHEARD.has(name));
+      const headers = ignoredHeader([
+        ...ignored.filter((name) => !UNHEARD.has(name)),
+        ...ignoredThinking(wire, unheard),
+        ...ignoredFields(wire),
+        ...unknown,
+      ]);
       if (wire.stream === true) {
         const encoder = chatCompletionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
         return stream(batches, encoder, headers);

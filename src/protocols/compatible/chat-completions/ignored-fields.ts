@@ -1,4 +1,3 @@
-import { wantsThinking } from './rules.ts';
 import type { ChatCompletionWire } from './schema.ts';
 
 /**
@@ -17,11 +16,6 @@ export function ignoredFields(wire: ChatCompletionWire): readonly string[] {
     ],
     ['parallel_tool_calls', wire.parallel_tool_calls === true],
     ['tool_stream', wire.tool_stream === true],
-    ['enable_thinking', wire.enable_thinking === true && wantsThinking(wire)],
-    ['thinking', wantsThinking(wire) && Boolean(wire.thinking)],
-    ['preserve_thinking', wire.preserve_thinking === true],
-    ['thinking_budget', Boolean(wire.thinking_budget)],
-    ['reasoning_effort', Boolean(wire.reasoning_effort) && wire.reasoning_effort !== 'none'],
     ['response_format', Boolean(wire.response_format) && wire.response_format?.type !== 'text'],
     ['enable_code_interpreter', wire.enable_code_interpreter === true],
     ['enable_search', searches],

@@ -4,6 +4,7 @@ import { LOGIT_BIAS_ENTRIES_MAX, LOGIT_BIAS_MAX, STOP_CODE_POINTS_MAX, TOKEN_ID_
 import { refuse } from '../../parse.ts';
 import { CONTENT } from './schema.ts';
 import type { ChatCompletionWire, WireMessage } from './schema.ts';
+import { wantsThinking } from './thinking.ts';
 
 /**
  * Rules of E1 that no single field can tell, with the texts of wire.md 1.7 where it has them.
@@ -106,7 +107,16 @@ function checkTools(wire: ChatCompletionWire): void {
   }
 }
 
-function checkThinking({ thinking_budget: budget }: ChatCompletionWire, entry: ModelEntry): void {
+function checkThinking(wire: ChatCompletionWire, entry: ModelEntry): void {
+  const { thinking_budget: budget, messages } = wire;
+  const last = messages.at(-1);
+  // An answer that was begun has no place for a thought before it.
+  if (wantsThinking(wire) && last?.role === 'assistant' && last.partial) {
+    throw refuse(
+      `messages[${messages.length - 1}].partial`,
+      'A partial message cannot be continued while thinking is on',
+    );
+  }
   const most = entry.maxThinkingTokens ?? entry.contextTokens;
   if (!budget || budget <= most) return;
   const rule = `The thinking_budget parameter must be a positive integer and not greater than ${most}`;
@@ -125,13 +135,6 @@ function checkResponseFormat(wire: ChatCompletionWire): void {
       "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.",
     );
   }
-}
-
-/** decisions.md "Generation": reasoning_effort none, then thinking, then enable_thinking. */
-export function wantsThinking({ reasoning_effort, thinking, enable_thinking }: ChatCompletionWire): boolean {
-  if (reasoning_effort === 'none') return false;
-  if (thinking) return thinking.type !== 'disabled';
-  return enable_thinking === true;
 }
 
 function checkModalities({ modalities, audio }: ChatCompletionWire, { name, abilities }: ModelEntry): void {

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { EngineEvent } from '../../core/event.ts';
+import { createThought } from './thought.ts';
+
+type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
+
+const pieces = (text: string, cuts: readonly number[]): string[] => {
+  const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].toSorted((a, b) => a - b);
+  return [0, ...places].map((from, i) => text.slice(from, places[i] ?? text.length));
+};
+
+const run = (events: readonly ChoiceEvent[], phases = 2): ChoiceEvent[] => {
+  const out: ChoiceEvent[] = [];
+  const stage = createThought(phases);
+  for (const event of events) stage.push(event, (passed) => out.push(passed));
+  stage.end((passed) => out.push(passed));
+  return out;
+};
+
+const textIn =
+  (phase: number) =>
+  (text: string): ChoiceEvent => ({ type: 'text', choice: 0, text, tokens: 1, phase });
+
+describe('text of an earlier phase', () => {
+  it('is thought, without the blanks at its end, and the answer stays as it is, however both are cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat()), fc.array(fc.nat()), (one, two) => {
+        const thought = ' so \n\nwhat is 2+2?  four \n ';
+        const answer = '\n Four.\n';
+        const events = [...pieces(thought, one).map(textIn(0)), ...pieces(answer, two).map(textIn(1))];
+        const out = run(events);
+        const join = (type: 'reasoning' | 'text'): string =>
+          out.map((event) => (event.type === type ? event.text : '')).join('');
+        assert.equal(join('reasoning'), thought.trimEnd());
+        assert.equal(join('text'), answer);
+        const tokens = out.reduce((sum, event) => sum + ('tokens' in event ? event.tokens : 0), 0);
+        assert.equal(tokens, events.length, 'no token goes uncounted');
+      }),
+    );
+  });
+
+  it('has no log probabilities', () => {
+    const logprobs = [{ token: 'a', bytes: [97], logprob: -1, top: [] }];
+    const [event] = run([{ type: 'text', choice: 0, text: 'a', tokens: 1, phase: 0, logprobs }]);
+    assert.ok(event && !('logprobs' in event));
+  });
+});

@@ -1,0 +1,26 @@
+import type { EngineEvent } from '../../core/event.ts';
+import type { Stage } from './stage.ts';
+
+type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
+
+/**
+ * Text of the phases before the last is thought.
+ *
+ * Blanks at its end, which only separate it from its mark, are held back until more of it comes.
+ */
+export function createThought(phasesCount: number): Stage<ChoiceEvent, ChoiceEvent> {
+  let held = '';
+  return {
+    push(event, emit) {
+      if (event.type !== 'text' || event.phase >= phasesCount - 1) return emit(event);
+      const text = held + event.text;
+      const said = text.trimEnd();
+      held = text.slice(said.length);
+      // Also without text: its tokens count.
+      emit({ type: 'reasoning', choice: event.choice, text: said, tokens: event.tokens });
+    },
+    end() {
+      held = '';
+    },
+  };
+}

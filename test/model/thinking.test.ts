@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import OpenAI from 'openai';
+import { startParley } from '../clients/harness.ts';
+import type { Parley } from '../clients/harness.ts';
+import { lacksWeights } from '../models-folder.ts';
+
+const QUESTION = [{ role: 'user', content: 'Tom has 3 apples and buys 4 more. How many has he?' }] as const;
+
+/** The vendor's fields, which the client's types do not know. */
+const thinkingFor = (thinking_budget: number, more: object = {}) => ({
+  enable_thinking: true,
+  thinking_budget,
+  ...more,
+});
+
+describe('thinking on a real model', { skip: lacksWeights('svc-plus') }, () => {
+  let parley: Parley;
+  let client: OpenAI;
+  before(async () => {
+    parley = await startParley();
+    client = new OpenAI({ apiKey: parley.key, baseURL: parley.baseUrl });
+  });
+  after(() => parley.stop());
+
+  test('a budget ends the thought, and the answer still follows', async () => {
+    const { data, response } = await client.chat.completions
+      .create({ model: 'svc-plus', messages: [...QUESTION], max_tokens: 24, temperature: 0, ...thinkingFor(12) })
+      .withResponse();
+    const [choice] = data.choices;
+    const thought = (choice?.message as { reasoning_content?: string }).reasoning_content ?? '';
+    assert.ok(thought.length > 5, 'there is a thought');
+    assert.ok((choice?.message.content ?? '').length > 0, 'and an answer');
+    assert.ok(!/<\/?think>/.test(thought + choice?.message.content), 'marks stay inside');
+    const details = data.usage?.completion_tokens_details;
+    assert.ok((details?.reasoning_tokens ?? 0) > 0 && (details?.reasoning_tokens ?? 0) <= 12);
+    assert.ok((data.usage?.completion_tokens ?? 0) <= 12 + 24);
+    assert.equal(response.headers.get('x-parley-ignored'), null);
+  });
+
+  test('a stream tells the thought first, then the answer, and log probabilities of the answer only', async () => {
+    const stream = await client.chat.completions.create({
+      model: 'svc-plus',
+      messages: [...QUESTION],
+      max_tokens: 8,
+      stream: true,
+      logprobs: true,
+      ...thinkingFor(8),
+    });
+    const order: string[] = [];
+    for await (const chunk of stream) {
+      const [choice] = chunk.choices;
+      if (!choice) continue;
+      const { content, reasoning_content: thought } = choice.delta as { content?: string; reasoning_content?: string };
+      if (thought) {
+        order.push('thought');
+        assert.equal(choice.logprobs ?? null, null);
+      }
+      if (content) order.push('answer');
+    }
+    assert.ok(order.includes('thought') && order.includes('answer'));
+    assert.ok(order.lastIndexOf('thought') < order.indexOf('answer'));
+  });
+
+  test('max_completion_tokens limits thought and answer together', async () => {
+    const { choices, usage } = await client.chat.completions.create({
+      model: 'svc-plus',
+      messages: [...QUESTION],
+      max_completion_tokens: 10,
+      ...thinkingFor(40),
+    });
+    assert.equal(choices[0]?.finish_reason, 'length');
+    assert.ok((usage?.completion_tokens ?? 99) <= 10);
+  });
+
+  test('earlier thoughts go into the prompt when asked, and are counted', async () => {
+    const messages = [
+      QUESTION[0],
+      { role: 'assistant', content: '7', reasoning_content: 'Three and four make seven, so he has seven apples now.' },
+      { role: 'user', content: 'And if he eats one?' },
+    ] as OpenAI.ChatCompletionMessageParam[];
+    const tokens = async (more: object): Promise<number> => {
+      const { usage } = await client.chat.completions.create({ model: 'svc-plus', messages, max_tokens: 1, ...more });
+      return usage?.prompt_tokens ?? 0;
+    };
+    assert.ok((await tokens({ preserve_thinking: true })) > (await tokens({})) + 8);
+  });
+});
