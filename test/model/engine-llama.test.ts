@@ -121,7 +121,8 @@ describe('the llama engine', { skip }, () => {
   it('answers a broken call with a refusal, not with its end', async () => {
     for (const [method, path, body, status] of [
       ['POST', '/generate', '{', 400],
-      ['POST', '/generate', '{}', 500],
+      ['POST', '/generate', '{}', 400],
+      ['POST', '/generate', '{"id":"a","input":{"type":"tokens","tokens":[1]},"sampling":{},"phases":[]}', 400],
       ['POST', '/count', '[]', 400],
       ['GET', '/nothing', '', 404],
     ] as const) {

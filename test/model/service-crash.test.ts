@@ -17,11 +17,14 @@ const chat = ({ baseUrl, key }: Parley, more: object = {}) =>
     body: JSON.stringify({ ...QUESTION, ...more }),
   });
 
-/** The engine process of these weights, as its own log line names it; the last one that became ready. */
-function enginePid({ output }: Parley, weights: string): number {
-  const found = output().matchAll(/"engine":"([^"]+)","pid":(\d+),"ms":\d+,"msg":"engine process ready"/g);
-  return Number([...found].findLast(([, engine]) => engine?.includes(weights))?.[2] ?? 0);
-}
+/** The engine process of these weights that became ready last; its log line comes a moment after it is ready. */
+const enginePid = ({ output }: Parley, weights: string, isNew = (_pid: number): boolean => true): Promise<number> =>
+  until(`the log line of the engine of ${weights}`, { withinMs: 10_000 }, async () => {
+    const found = output().matchAll(/"engine":"([^"]+)","pid":(\d+),"ms":\d+,"msg":"engine process ready"/g);
+    const pid = Number([...found].findLast(([, engine]) => engine?.includes(weights))?.[2] ?? 0);
+    // 0 would be this whole process group.
+    return pid > 1 && isNew(pid) ? pid : undefined;
+  });
 
 test(
   'kill -9 of the engine in mid-stream breaks that answer honestly, and the next one comes from a new engine',
@@ -33,7 +36,7 @@ test(
       assert.equal(answer.status, 200);
       const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
       let text = (await reader?.read())?.value ?? '';
-      process.kill(enginePid(parley, 'smollm2'), 'SIGKILL');
+      process.kill(await enginePid(parley, 'smollm2'), 'SIGKILL');
       for (let step = await reader?.read(); step && !step.done; step = await reader?.read()) text += step.value;
       assert.match(text, /data: \{"error":\{.*"code":"internal_error"/);
       assert.ok(!text.includes('[DONE]'));
@@ -53,7 +56,7 @@ test('kill -9 before the first event is not seen by the caller', { skip: lacksWe
     await (await chat(parley, { max_tokens: 1 })).text();
     // A prompt that takes a while, so that the engine dies in its prefill.
     const messages = [{ role: 'user', content: 'story '.repeat(1500) }];
-    const before = enginePid(parley, 'smollm2');
+    const before = await enginePid(parley, 'smollm2');
     const answer = chat(parley, { messages, max_tokens: 2, stream: true });
     // A stream counts from when the engine has taken it in: here that is in its prefill, before any event.
     await until('the prefill has begun', { withinMs: 5_000 }, async () => {
@@ -64,7 +67,7 @@ test('kill -9 before the first event is not seen by the caller', { skip: lacksWe
     const text = await (await answer).text();
     assert.ok(text.endsWith('data: [DONE]\n\n'), text);
     assert.match(text, /"finish_reason":"(length|stop)"/);
-    assert.notEqual(enginePid(parley, 'smollm2'), before);
+    await enginePid(parley, 'smollm2', (pid) => pid !== before);
   } finally {
     await parley.stop();
   }
