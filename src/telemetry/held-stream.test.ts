@@ -15,3 +15,15 @@ test('lines wait while the stream is held and come out in order', () => {
   stream.write('d');
   assert.deepEqual(out, ['a', 'b', 'c', 'd']);
 });
+
+test('what the stream still has waiting comes before the hold', () => {
+  const out: string[] = [];
+  const waiting: string[] = [];
+  const stream = createHeldStream({
+    write: (text) => waiting.push(text),
+    flush: () => void out.push(...waiting.splice(0)),
+  });
+  stream.write('a');
+  stream.hold();
+  assert.deepEqual(out, ['a']);
+});

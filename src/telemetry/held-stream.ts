@@ -5,7 +5,8 @@ export interface HeldStream {
   hold(): () => void;
 }
 
-export function createHeldStream(stream: { write(text: string): unknown }): HeldStream {
+/** @param stream What it still has waiting itself is written before a hold begins. */
+export function createHeldStream(stream: { write(text: string): unknown; flush?(): void }): HeldStream {
   let holds = 0;
   let waiting: string[] = [];
   return {
@@ -14,6 +15,7 @@ export function createHeldStream(stream: { write(text: string): unknown }): Held
       else stream.write(text);
     },
     hold() {
+      stream.flush?.();
       holds++;
       let isOver = false;
       return () => {

@@ -37,9 +37,16 @@ export function createLog({ level, destination }: LogOptions): Log {
 const LOG_CHARS_WAITING = 4_096;
 const LOG_WAIT_MS = 100;
 
+export interface LogFile extends DestinationStream {
+  /** Writes what waits now. */
+  flush(): void;
+}
+
 /** Lines to a file descriptor, several at a time; what is left is written when the process ends. */
-export const logFile = (fd: number): DestinationStream =>
-  pino.destination({ fd, sync: false, minLength: LOG_CHARS_WAITING, periodicFlush: LOG_WAIT_MS });
+export function logFile(fd: number): LogFile {
+  const lines = pino.destination({ fd, sync: false, minLength: LOG_CHARS_WAITING, periodicFlush: LOG_WAIT_MS });
+  return { write: (line) => void lines.write(line), flush: () => lines.flushSync() };
+}
 
 const levelName = (label: string): { level: string } => ({ level: label });
 
