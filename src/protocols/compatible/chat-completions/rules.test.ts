@@ -57,7 +57,6 @@ const refused: readonly (readonly [object, string])[] = [
   [{ messages: [user, { role: 'assistant' }] }, 'The content field is a required field.'],
   [{ messages: [{ role: 'assistant', content: 'x', partial: true }, user] }, 'Only the last message may be partial'],
   [{ stream: 'true' }, 'stream must be true or false, got "true".'],
-  [{ stream_options: { include_usage: true } }, 'stream_options is only allowed when stream is true'],
   [{ stream: true, stream_options: { include_usage: 1 } }, 'stream_options.include_usage must be true or false'],
   [{ n: 0 }, 'Range of n should be [1, 4] (n: 0)'],
   [{ n: 5 }, 'Range of n should be [1, 4]'],
@@ -152,6 +151,8 @@ for (const [fields, beginning] of refused) {
 
 const accepted: readonly object[] = [
   { temperature: 0, top_p: 1, top_k: 0, min_p: 0, presence_penalty: -2, frequency_penalty: 2, seed: 0 },
+  // Clients of the platform send it with every call; an unstreamed answer tells its usage anyway.
+  { stream_options: { include_usage: true } },
   { seed: 2147483647, n: 4, stream: true, stream_options: { include_usage: true } },
   { stop: ['é'.repeat(256)], logprobs: true, top_logprobs: 5, max_tokens: 1_000_000 },
   { stop: null, tools: null, n: null, stream: null, stream_options: null, response_format: null, functions: null },

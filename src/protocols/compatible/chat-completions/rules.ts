@@ -23,9 +23,6 @@ export function checkRules(wire: ChatCompletionWire, entry: ModelEntry): void {
   if (wire.top_logprobs && wire.logprobs !== true) {
     throw refuse('top_logprobs', 'top_logprobs is only allowed when logprobs is true', wire.top_logprobs);
   }
-  if (wire.stream_options && wire.stream !== true) {
-    throw refuse('stream_options', 'stream_options is only allowed when stream is true');
-  }
 }
 
 function checkOldFields(wire: ChatCompletionWire): void {
