@@ -48,7 +48,7 @@ const LATER: readonly PassPlan[] = [
   },
   {
     name: 'clients',
-    globs: ['test/clients/**/*.test.ts', 'test/conformance/**/*.test.ts'],
+    globs: ['test/clients/**/*.test.ts'],
     isolation: 'process',
     testTimeoutMs: 180_000,
     passTimeoutMs: 400_000,

@@ -85,22 +85,10 @@ export function createLlamaClient({ socket, token, onToken }: ClientOptions): Ll
   };
 }
 
-function toCall(request: EngineRequest): GenerateCall {
-  const { input, sampling } = request;
+function toCall({ input, sampling, ...rest }: EngineRequest): GenerateCall {
   if (input.type === 'messages') throw new ServiceError('internal', 'a prompt engine was given messages');
-  const { logitBias, ...rest } = sampling;
-  return {
-    id: request.id,
-    owner: request.owner,
-    input,
-    sampling: { ...rest, ...(logitBias ? { logitBias: [...logitBias] } : {}) },
-    stop: request.stop,
-    choices: request.choices,
-    ...(request.maxTokens === undefined ? {} : { maxTokens: request.maxTokens }),
-    ...(request.maxTotalTokens === undefined ? {} : { maxTotalTokens: request.maxTotalTokens }),
-    ...(request.logprobs ? { logprobs: request.logprobs } : {}),
-    phases: request.phases,
-  };
+  const { logitBias, ...others } = sampling;
+  return { ...rest, input, sampling: { ...others, ...(logitBias ? { logitBias: [...logitBias] } : {}) } };
 }
 
 /** Batches of lines: what one read of the socket brought. A stream without its last line is a failure. */

@@ -13,16 +13,9 @@ import { createLlamaClient, EngineGoneError } from './client.ts';
 import type { LlamaClient } from './client.ts';
 import type { ProcessOptions, Ready, TokenInput } from './protocol.ts';
 
-export interface LlamaEngineOptions {
+export interface LlamaEngineOptions extends Omit<ProcessOptions, 'socket' | 'token' | 'stateFolder'> {
   /** For logs and file names. */
   readonly name: string;
-  readonly modelFile: string;
-  readonly contextTokens: number;
-  readonly sequences: number;
-  readonly threads: number;
-  readonly gpu: 'auto' | false;
-  readonly queuePlacesMax: number;
-  readonly queueWaitMsMax: number;
   /** Where the socket and passing state files live; created with mode 0700. */
   readonly runFolder: string;
   readonly times?: SupervisorTimes;

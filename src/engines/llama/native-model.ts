@@ -2,6 +2,7 @@ import { getLlama, LlamaLogLevel } from 'node-llama-cpp';
 import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
+import type { ProcessOptions } from './protocol.ts';
 import { createRawProbabilities } from './raw-probabilities.ts';
 import type { BindingSampler, LogitPlace, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
 
@@ -113,13 +114,7 @@ interface Internals {
   readonly AddonGrammarEvaluationState: new (model: BindingModel, grammar: unknown) => unknown;
 }
 
-export interface OpenOptions {
-  readonly modelFile: string;
-  readonly contextTokens: number;
-  readonly sequences: number;
-  readonly threads: number;
-  readonly gpu: 'auto' | false;
-}
+type OpenOptions = Pick<ProcessOptions, 'modelFile' | 'contextTokens' | 'sequences' | 'threads' | 'gpu'>;
 
 export async function openNativeModel(options: OpenOptions): Promise<NativeModel> {
   const llama = await getLlama({

@@ -1,7 +1,6 @@
 import type { FinishReason } from '../../core/event.ts';
-import type { Stop } from '../../core/request.ts';
-import type { Phase, PromptSegment } from '../../core/prompt.ts';
-import type { EngineOwner, LoadedModel } from '../engine.ts';
+import type { Sampling } from '../../core/request.ts';
+import type { EngineInput, EngineRequest, LoadedModel } from '../engine.ts';
 
 /**
  * What the engine process and its clients say to each other: HTTP on a Unix domain socket.
@@ -13,32 +12,16 @@ import type { EngineOwner, LoadedModel } from '../engine.ts';
  *
  * Closing the connection cancels. `curl --unix-socket SOCKET http://engine/generate -d '{…}'` can drive it.
  */
-export interface GenerateCall {
-  readonly id: string;
-  readonly owner: EngineOwner;
+export interface GenerateCall extends Omit<EngineRequest, 'input' | 'sampling'> {
   readonly input: TokenInput;
-  readonly sampling: {
-    readonly temperature?: number;
-    readonly topP?: number;
-    readonly topK?: number;
-    readonly minP?: number;
-    readonly repetitionPenalty?: number;
-    readonly presencePenalty?: number;
-    readonly frequencyPenalty?: number;
+  /** As in the request; a map is a list of pairs in JSON. */
+  readonly sampling: Omit<Sampling, 'logitBias'> & {
     readonly logitBias?: readonly (readonly [token: number, bias: number])[];
-    readonly seed?: number;
   };
-  readonly stop: Stop;
-  readonly choices: number;
-  readonly maxTokens?: number;
-  readonly maxTotalTokens?: number;
-  readonly logprobs?: { readonly top: number };
-  readonly phases: readonly Phase[];
 }
 
-export type TokenInput =
-  | { readonly type: 'segments'; readonly segments: readonly PromptSegment[] }
-  | { readonly type: 'tokens'; readonly tokens: readonly number[] };
+/** This engine renders nothing: it takes prompts. */
+export type TokenInput = Exclude<EngineInput, { readonly type: 'messages' }>;
 
 export interface WireAlternative {
   readonly id: number;

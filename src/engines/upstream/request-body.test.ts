@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_STOP } from '../../core/request.ts';
 import type { EngineRequest } from '../engine.ts';
+import { REQUEST } from './__fixtures__/request.ts';
 import { requestBody } from './request-body.ts';
 
-const request = (change: Partial<EngineRequest> = {}): EngineRequest => ({
-  id: 'r1',
-  owner: { workspace: 'primary', key: 'key_1' },
-  input: { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
-  sampling: {},
-  stop: NO_STOP,
-  choices: 1,
-  phases: [],
-  ...change,
-});
+const request = (change: Partial<EngineRequest> = {}): EngineRequest => ({ ...REQUEST, ...change });
 
 const PLAIN = {
   model: 'm',

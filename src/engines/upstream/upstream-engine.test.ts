@@ -9,22 +9,12 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
-import { NO_STOP } from '../../core/request.ts';
 import type { EngineRequest, EngineStart, TextEngine } from '../engine.ts';
+import { REQUEST } from './__fixtures__/request.ts';
 import { createUpstreamEngine } from './upstream-engine.ts';
 import type { UpstreamOptions } from './upstream-engine.ts';
 
 const KEY = 'sk-upstream-0123456789';
-
-const REQUEST: EngineRequest = {
-  id: 'r1',
-  owner: { workspace: 'primary', key: 'key_1' },
-  input: { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] },
-  sampling: {},
-  stop: NO_STOP,
-  choices: 1,
-  phases: [],
-};
 
 const frame = (value: unknown): string => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;
 const say = (content: string): string => frame({ choices: [{ index: 0, delta: { content } }] });

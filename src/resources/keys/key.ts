@@ -1,5 +1,6 @@
 import type { KeyCheck, KeyRecord } from '../../core/key.ts';
 import type { RegionId } from '../../core/region.ts';
+import type { KeyPage } from '../../store/keys.ts';
 
 /** What a key is made of; everything else about it is made with it. */
 export interface KeyDraft {
@@ -16,12 +17,8 @@ export interface NewKey {
   readonly record: KeyRecord;
 }
 
-export interface KeyFilter {
-  readonly region?: RegionId | undefined;
-  readonly workspace?: string | undefined;
-  /** The last id of the page before. */
-  readonly after?: string | undefined;
-}
+/** Which keys of a list; a page of it is the service's matter. */
+export type KeyFilter = Omit<KeyPage, 'limit'>;
 
 export interface Keys {
   /** @throws ServiceError `invalid-request` naming the field, the rule and the value. */
