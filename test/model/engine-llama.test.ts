@@ -203,13 +203,17 @@ describe('the llama engine', { skip }, () => {
           phases: [{ grammar: `root ::= "a${i}" [a-z]*` }],
         }),
       );
-    const rounds = async (from: number): Promise<void> => {
-      for (let i = from; i < from + 30; i += 3) await Promise.all([ask(i), ask(i + 1), ask(i + 2)]);
+    const growthOf = async (round: number): Promise<number> => {
+      const before = await residentMb();
+      for (let i = round * 30; i < round * 30 + 30; i += 3) await Promise.all([ask(i), ask(i + 1), ask(i + 2)]);
+      return (await residentMb()) - before;
     };
-    await rounds(0);
-    const warm = await residentMb();
-    await rounds(30);
-    const grown = (await residentMb()) - warm;
-    assert.ok(grown < 20, `30 requests made it ${grown.toFixed(1)} MB larger`);
+    // Allocators fill their arenas for a while, on some machines for longer; a leak is in every round.
+    const grown: number[] = [];
+    for (let round = 0; round < 8 && (grown.at(-1) ?? Infinity) > 3; round++) grown.push(await growthOf(round));
+    assert.ok(
+      grown.some((mb) => mb <= 3),
+      `every 30 requests made it larger, by ${grown.map(Math.round).join(', ')} MB`,
+    );
   });
 });

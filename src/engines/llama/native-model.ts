@@ -4,6 +4,7 @@ import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
 import type { ProcessOptions } from './protocol.ts';
 import { createRawProbabilities } from './raw-probabilities.ts';
+import { createSamplerPool } from './sampler-pool.ts';
 import type { BindingSampler, LogitPlace, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
 
 /**
@@ -172,9 +173,15 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
   const toBytes = byteReader(model.vocabularyType === 'bpe' ? 'bpe' : 'spm', vocabulary);
   const chatTemplate = metadata.tokenizer?.chat_template;
 
+  const pool = createSamplerPool(() => new internals.AddonSampler(vocabulary));
+
   const raw = createRawProbabilities({
     binding,
-    newSampler: (config) => newSampler(internals, config),
+    newSampler(config) {
+      const sampler = new internals.AddonSampler(vocabulary);
+      sampler.applyConfig(config);
+      return sampler;
+    },
     vocabularySize,
   });
 
@@ -212,13 +219,13 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
       return places;
     },
     createSampler(options) {
-      const sampler = newSampler(internals, samplerConfig(options));
+      const sampler = pool.take(samplerConfig(options));
       return {
         async sample(place) {
           const token = await binding.sampleToken(place, sampler);
           return token < 0 ? undefined : token;
         },
-        dispose: () => sampler.dispose(),
+        dispose: () => pool.giveBack(sampler),
       };
     },
     topLogprobs: raw,
@@ -245,12 +252,6 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
       await llama.dispose();
     },
   };
-}
-
-function newSampler({ AddonSampler, model }: Internals, config: Record<string, unknown>): BindingSampler {
-  const sampler = new AddonSampler(model);
-  sampler.applyConfig(config);
-  return sampler;
 }
 
 function samplerConfig(options: SamplerOptions): Record<string, unknown> {
