@@ -54,14 +54,14 @@ test('a model without a context of its own gets what its weights allow, at most 
 
 test('a hub reference becomes a model and weights, with nothing claimed that is not known', () => {
   const hub = 'Owner/Repo/Model-Q4_K_M.gguf';
-  const { entries, weights } = expand({ models: { mine: { hub }, again: { hub, abilities: { tools: true } } } });
+  const { entries, weights } = expand({ models: { mine: { hub }, again: { hub, abilities: { tools: false } } } });
   const mine = entries.find((one) => one.name === 'mine');
   const again = entries.find((one) => one.name === 'again');
   assert.ok(mine?.runs.type === 'weights');
   assert.equal(mine.runs.family, 'template');
   assert.deepEqual(mine.runs, again?.runs);
-  assert.equal(mine.abilities.tools, false);
-  assert.equal(again?.abilities.tools, true);
+  assert.equal(mine.abilities.tools, true);
+  assert.equal(again?.abilities.tools, false);
   assert.deepEqual(mine.interfaces, ['chat', 'messages', 'responses', 'native']);
   const id = mine.runs.weights;
   assert.match(id, /^Model-Q4_K_M-[0-9a-f]{8}$/);

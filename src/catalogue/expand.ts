@@ -77,7 +77,7 @@ export function expandCatalogue(...layers: readonly CatalogueRecord[]): Catalogu
 /** Weights with what the file knows of them and a model takes over. */
 interface NamedWeights {
   readonly weights: Weights;
-  readonly record: Pick<WeightsRecord, 'family' | 'abilities' | 'sampling'>;
+  readonly record: Pick<WeightsRecord, 'family' | 'abilities' | 'repeatsCalls' | 'sampling'>;
 }
 
 function toWeights(id: string, record: WeightsRecord): NamedWeights {
@@ -95,7 +95,10 @@ function ownWeights(record: ModelRecord): NamedWeights | undefined {
     contextTokensMax: Math.max(record.contextTokens ?? 0, CONTEXT_TOKENS_DEFAULT),
     sources: [source],
   };
-  return { weights, record: { family: 'template', abilities: { logprobs: true }, sampling: {} } };
+  return {
+    weights,
+    record: { family: 'template', abilities: { logprobs: true, tools: true }, repeatsCalls: false, sampling: {} },
+  };
 }
 
 function sourceOf({ hub, revision, sha256, path }: ModelRecord): WeightsSource | undefined {
@@ -124,6 +127,7 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
     runs: runnerOf(name, record, weights),
     contextTokens: contextTokensOf(name, record, weights),
     abilities: { ...abilities, ...(thinking === undefined || thinking === 'none' ? {} : { thinking }) },
+    repeatsCalls: record.repeatsCalls ?? weights?.record.repeatsCalls ?? false,
     interfaces: record.interfaces ?? CHAT_INTERFACES,
     ...(record.regions ? { regions: record.regions } : {}),
     sampling: { ...weights?.record.sampling, ...record.sampling },
@@ -167,6 +171,7 @@ const RUNNER_FIELDS: ReadonlySet<string> = new Set([
   'upstreamModel',
   'apiKeyEnv',
   'family',
+  'repeatsCalls',
   'licence',
   'contextTokens',
 ]);

@@ -38,6 +38,8 @@ export interface ModelEntry {
     | { readonly type: 'none'; readonly reason: string };
   readonly contextTokens: number;
   readonly abilities: Abilities;
+  /** It tends to repeat a call whose result it has already. */
+  readonly repeatsCalls?: boolean;
   readonly interfaces: readonly ModelInterface[];
   /** Absent: every region. */
   readonly regions?: readonly RegionId[];

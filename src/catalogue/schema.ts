@@ -77,6 +77,8 @@ const weights = z.strictObject({
   contextTokensMax: z.int().positive().default(8192),
   family: family.default('template'),
   abilities: abilities.default({}),
+  /** The model tends to repeat a call whose result it has already: see generation/repeated-calls.ts. */
+  repeatsCalls: z.boolean().default(false),
   sampling: sampling.default({}),
   sources: z.array(source).min(1),
 });
@@ -116,6 +118,7 @@ const model = z
     licence: z.string().min(1).exactOptional(),
     contextTokens: z.int().positive().exactOptional(),
     abilities: abilities.exactOptional(),
+    repeatsCalls: z.boolean().exactOptional(),
     interfaces: z.array(z.enum(MODEL_INTERFACES)).min(1).exactOptional(),
     regions: z.array(z.enum(REGION_IDS)).min(1).exactOptional(),
     sampling: sampling.exactOptional(),

@@ -19,6 +19,10 @@ export interface Usage {
   /** Part of promptTokens that was not computed again. */
   readonly cachedTokens: number;
   readonly completionTokens: number;
+  /** Part of promptTokens that was written to an explicit cache; undefined when the request marked none. */
+  readonly cacheCreationTokens?: number;
+  /** The request marked a cache, and one was written or hit. */
+  readonly usesExplicitCache?: true;
   /** Part of completionTokens; undefined when nothing was thought. */
   readonly reasoningTokens?: number;
 }
@@ -31,7 +35,7 @@ export type EngineEvent =
       readonly text: string;
       /** Tokens this piece of text stands for (0 where the engine cannot tell). */
       readonly tokens: number;
-      /** Which phase of the request it belongs to (0 is the first). */
+      /** Position of the request's phase that it belongs to; 0 without phases. */
       readonly phase: number;
       readonly logprobs?: readonly TokenLogprob[];
     }

@@ -108,7 +108,7 @@ export const WHEELS_AT_ONCE = 3;
 /** Ours: bytes of a package index page. Beyond: refused. */
 export const INDEX_PAGE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Ours: bytes that a download leaves free on the disk. */
+/** Ours: bytes that a download or an explicit cache leaves free on the disk. */
 export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
 
 /** Ours: a download lock whose holder gave no sign for this long, in ms, is taken over. */
@@ -132,8 +132,14 @@ export const TOKEN_ID_MAX = 2_147_483_647;
 /** Ours: tools in one request. Beyond: 400. */
 export const TOOLS_MAX = 512;
 
-/** Specification, Limits: up to 64 tokens; read as characters, which hold for every tokenizer. Beyond: 400. */
-export const TOOL_NAME_CHARACTERS_MAX = 64;
+/** Ours: characters of a tool's name, as many as 64 tokens of code-like text may have. Beyond: 400. */
+export const TOOL_NAME_CHARACTERS_MAX = 512;
+
+/** wire.md E1.6: characters of the name of a response format's schema. Beyond: 400. */
+export const SCHEMA_NAME_CHARACTERS_MAX = 64;
+
+/** wire.md E1.7: parts of one request that may carry cache_control. Beyond: 400. */
+export const CACHE_MARKS_MAX = 4;
 
 /** Ours: bytes of a request's headers. Beyond: 431. */
 export const HEADER_BYTES_MAX = 32 * 1024;
@@ -171,6 +177,9 @@ export const UPSTREAM_IDLE_MS = 60_000;
 /** Ours: characters of one event of an upstream's stream. Beyond: the answer breaks off. */
 export const UPSTREAM_EVENT_CHARACTERS_MAX = 4 * 1024 * 1024;
 
+/** Ours: tool calls in one answer of an upstream. Beyond: the answer breaks off. */
+export const UPSTREAM_CALLS_MAX = 128;
+
 /** Ours: characters of an upstream's unstreamed body. Beyond: the request fails. */
 export const UPSTREAM_BODY_CHARACTERS_MAX = 16 * 1024 * 1024;
 
@@ -182,3 +191,157 @@ export const UPSTREAM_TAIL_MS = 1_000;
 
 /** Ours: how long a stream that broke off may take, in ms, to tell what it consumed. Beyond: the log line goes without. */
 export const RELEASE_MS_MAX = 500;
+
+/** Ours: characters at the end of a phase's output in which its triggers are looked for. Longer markup is not seen. */
+export const TRIGGER_WINDOW_CHARS = 512;
+
+/** Specification, E1: tokens of a function's name, as the model counts them. Beyond: 400. */
+export const TOOL_NAME_TOKENS_MAX = 64;
+
+/** decisions.md: tokens of the shortest beginning of a prompt that an explicit cache keeps. Beyond: nothing is created. */
+export const EXPLICIT_CACHE_TOKENS_MIN = 1_024;
+
+/** decisions.md: how long, in ms, an explicit cache keeps what nobody uses. A hit starts it anew. */
+export const EXPLICIT_CACHE_MS = 300_000;
+
+/**
+ * Ours: bytes of one workspace's explicit cache in one engine; about 87,000 tokens of a 0.5B model. Beyond: what was unused
+ * for longest goes; what is larger by itself is not kept.
+ */
+export const EXPLICIT_CACHE_WORKSPACE_BYTES_MAX = 1024 * 1024 * 1024;
+
+/** Ours: the same for all workspaces of one engine. Beyond: what was unused for longest goes, whoever's it is. */
+export const EXPLICIT_CACHE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
+
+/** Ours: beginnings one workspace's explicit cache keeps; each is looked at for every marked prompt. Beyond: as above. */
+export const EXPLICIT_CACHE_ENTRIES_MAX = 64;
+
+/** Ours: phases of one run; a call of each of TOOLS_MAX tools takes one or two. Beyond: refused by the engine. */
+export const PHASES_MAX = 2_000;
+
+/** Ours: triggers of one run, all phases together. Beyond: refused by the engine. */
+export const TRIGGERS_MAX = 10_000;
+
+/** Ours: phases in a row that end without a token. Beyond: the answer is over; it would go round for ever. */
+export const EMPTY_PHASES_MAX = 8;
+
+/** Ours: ms in which the grammars of one request have to be compiled. Beyond: 400. */
+export const GRAMMAR_COMPILE_MS_MAX = 2_000;
+
+/** Ours: megabytes of JavaScript heap for compiling grammars. Beyond: 400. */
+export const GRAMMAR_COMPILE_HEAP_MB = 192;
+
+/** Ours: compiled grammars that an engine keeps. Beyond: what was unused for longest is compiled anew. */
+export const GRAMMARS_KEPT_MAX = 1_024;
+
+/** Ours: their characters in all; parsed they take up to eight times as many bytes. Beyond: the same. */
+export const GRAMMARS_KEPT_CHARS_MAX = 8 * 1024 * 1024;
+
+/** Ours: ms that choosing one token under a grammar may take. Beyond: the request fails; others do not wait for it. */
+export const GRAMMAR_SAMPLE_MS_MAX = 1_000;
+
+/** Ours: a token under a grammar costs less than this, in ms, where the grammar is plain. What is above it is counted. */
+export const GRAMMAR_SAMPLE_MS_PLAIN = 250;
+
+/** Ours: ms above the plain cost that the grammars of one answer may take in all. Beyond: the request fails. */
+export const GRAMMAR_SLOW_MS_MAX = 5_000;
+
+/**
+ * Ours: ms that a token may stay in the making after its request was given up. Nothing can interrupt the library there:
+ * beyond it the engine process ends, as soon as nobody uses it, and is started anew.
+ */
+export const GRAMMAR_STUCK_MS_MAX = 20_000;
+
+/** Ours: the same, in ms, where somebody always uses it. */
+export const GRAMMAR_STUCK_BUSY_MS_MAX = 120_000;
+
+/** Ours: tokens that may be in such a state at a time; each holds a core and one of four threads. Beyond: it ends at once. */
+export const GRAMMAR_STUCK_MAX = 2;
+
+/** Ours: schemas in one JSON Schema document, its own included. Beyond: 400. */
+export const SCHEMA_NODES_MAX = 10_000;
+
+/** Ours: schemas inside each other, references followed, while a grammar is made. Beyond: 400. */
+export const SCHEMA_DEPTH_MAX = 200;
+
+/** Ours: properties of one object, merged ones included. Beyond: 400. */
+export const SCHEMA_PROPERTIES_MAX = 1_000;
+
+/** Ours: ways to satisfy one schema, after anyOf, oneOf and allOf have been multiplied out. Beyond: 400. */
+export const SCHEMA_ALTERNATIVES_MAX = 256;
+
+/** Ours: steps of multiplying out in one document. Beyond: 400. */
+export const SCHEMA_EXPANSION_STEPS_MAX = 200_000;
+
+/** Ours: items or properties that a grammar counts. A larger minimum: 400; a larger maximum is checked afterwards. */
+export const GRAMMAR_COUNT_MAX = 256;
+
+/** Ours: positions, slots times count, up to which minProperties and maxProperties are counted in the grammar. */
+export const GRAMMAR_POSITIONS_MAX = 2_000;
+
+/** Ours: code points up to which a string's length stands in the grammar; a larger minimum: 400, maximum: checked. */
+export const GRAMMAR_LENGTH_MAX = 1_000;
+
+/** Ours: patternProperties of one object; their overlaps double with each. Beyond: 400. */
+export const GRAMMAR_PATTERN_PROPERTIES_MAX = 4;
+
+/** Ours: sets of places in arrays or objects that are alternatives to each other. Beyond: 400. */
+export const GRAMMAR_COMBINATIONS_MAX = 5_000;
+
+/** Ours: patterns, formats, lengths and ranges of numbers of one schema, each counted once. Beyond: 400. */
+export const GRAMMAR_LANGUAGES_MAX = 1_000;
+
+/** Ours: rules of one grammar. Beyond: 400. */
+export const GRAMMAR_RULES_MAX = 20_000;
+
+/** Ours: characters of one grammar. Beyond: 400. */
+export const GRAMMAR_CHARACTERS_MAX = 1024 * 1024;
+
+/** Ours: parses that a grammar lets an engine follow at the same time. Beyond: 400; each costs memory per token. */
+export const GRAMMAR_PARSES_MAX = 512;
+
+/** Ours: steps of checking one value against a schema. Beyond: the value counts as not valid, and says why. */
+export const SCHEMA_CHECK_STEPS_MAX = 1_000_000;
+
+/** Ours: states of one automaton (a pattern, a format, a range of numbers). Beyond: 400. A rule of the grammar each. */
+export const AUTOMATON_STATES_MAX = 2_000;
+
+/** Ours: ranges of characters in the moves of one automaton. Beyond: 400. `\p{L}` alone takes 700. */
+export const AUTOMATON_MOVES_MAX = 200_000;
+
+/** Ours: states looked at while an automaton is worked out, and those times the letters told apart. Beyond: 400. */
+export const AUTOMATON_STATES_EXPLORED_MAX = 20_000;
+export const AUTOMATON_CELLS_MAX = 1_000_000;
+
+/** Ours: steps, of less than a microsecond, in which an automaton has to be worked out. Beyond: 400. */
+export const AUTOMATON_STEPS_MAX = 500_000;
+
+/** Ours: characters of a regular expression. Beyond: 400. */
+export const PATTERN_CHARACTERS_MAX = 10_000;
+
+/** Ours: groups inside each other in a regular expression. Beyond: 400. Keeps recursive code off the stack's end. */
+export const PATTERN_DEPTH_MAX = 100;
+
+/** Ours: lookaheads of a regular expression; each is worked out like an expression of its own. Beyond: 400. */
+export const PATTERN_LOOKAHEADS_MAX = 8;
+
+/** Ours: different `\p{…}` in a regular expression. Beyond: 400. Each takes some 30 ms. */
+export const PATTERN_PROPERTIES_MAX = 8;
+
+/** Ours: steps of a regular expression after its repetitions are written out. Beyond: 400. */
+export const PATTERN_NODES_MAX = 20_000;
+
+/** Ours: digits before the point of a number that no bound limits. Holds what a double tells apart. */
+export const NUMBER_DIGITS_MAX = 16;
+
+/** Ours: bounds of a number up to this power of ten are kept to. Beyond: as without one, or 400 where nothing is left. */
+export const NUMBER_DIGITS_BOUNDED_MAX = 40;
+
+/** Ours: digits of a number that has to be a multiple; doubles hold all of so many. Longer ones are not offered. */
+export const NUMBER_DIGITS_EXACT_MAX = 15;
+
+/** Ours: decimal places of a number. Longer ones are not offered. */
+export const NUMBER_PLACES_MAX = 15;
+
+/** Ours: multiples that are listed one by one instead of counting remainders. */
+export const NUMBER_MULTIPLES_LISTED_MAX = 500;

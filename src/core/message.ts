@@ -1,3 +1,5 @@
+import type { JsonSchema } from './grammar.ts';
+
 /** A conversation as every protocol's decoder leaves it and every prompt renderer takes it. */
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 
@@ -27,11 +29,14 @@ export interface Message {
   readonly partial?: boolean;
 }
 
-/** A function that the model may call. `parameters` is a JSON Schema. */
+/** A function that the model may call. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Of its arguments. Undefined: it takes none, and a call says `{}`. */
+  readonly parameters: JsonSchema | undefined;
+  /** Where `parameters` stands in the request; refusals name it. */
+  readonly field: string;
 }
 
 export const textOf = (message: Message): string =>

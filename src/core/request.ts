@@ -1,4 +1,5 @@
-import type { Message } from './message.ts';
+import type { JsonSchema } from './grammar.ts';
+import type { Message, Tool } from './message.ts';
 
 /** How tokens are chosen. Absent means the model's default from the catalogue. Ranges: core/limits.ts. */
 export interface Sampling {
@@ -33,6 +34,24 @@ export interface ThinkingWish {
   readonly effort?: 'high' | 'max';
 }
 
+/** What the model may call. A caller who forbids calls leaves it out. */
+export interface ToolUse {
+  /** Not empty; names are unique. */
+  readonly tools: readonly Tool[];
+  /** `required`: at least one call; a name: a call of that tool. */
+  readonly choice: 'auto' | 'required' | { readonly name: string };
+  /** Several calls in one answer; otherwise at most one. */
+  readonly isParallel: boolean;
+  /** Arguments that hold arrays or objects are told as they come; otherwise at once. */
+  readonly streamsComplex: boolean;
+}
+
+/** What the text of the answer must be. */
+export type OutputFormat =
+  | { readonly type: 'json-object' }
+  /** `field`: where the schema stands in the request. */
+  | { readonly type: 'json-schema'; readonly name: string; readonly schema: JsonSchema; readonly field: string };
+
 /** One request for text, in no protocol's words. */
 export interface GenerationRequest {
   /** As the caller wrote it; the catalogue resolves it. */
@@ -50,6 +69,8 @@ export interface GenerationRequest {
   readonly thinking?: ThinkingWish;
   /** Earlier thoughts (`Message.reasoning`) go into the prompt. */
   readonly preserveThinking?: boolean;
+  readonly toolUse?: ToolUse;
+  readonly outputFormat?: OutputFormat;
   /** Log probabilities for each token of the answer, with this many alternatives (0 to 5). */
   readonly logprobs?: { readonly top: number };
 }

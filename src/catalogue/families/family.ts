@@ -10,9 +10,14 @@ export interface Family {
   readonly defaultSystem?: string;
   /** End an answer, besides the file's own end token. */
   readonly stopTokens: readonly string[];
+  /** How its models write calls. Absent: as their template shows, or as they are told where it shows nothing. */
+  readonly toolFormat?: ToolFormatName;
   /** Absent: the family cannot fill in the middle. */
   readonly fillInTheMiddle?: FillInTheMiddle;
 }
+
+/** Ways of writing calls that are understood; generation/tools/formats.ts says what they look like. */
+export type ToolFormatName = 'hermes' | 'llama3' | 'mistral' | 'mistral-args' | 'deepseek' | 'deepseek-v31' | 'json';
 
 /** The order in a prompt is prefix, suffix, middle. */
 export interface FillInTheMiddle {

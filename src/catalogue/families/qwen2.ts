@@ -5,6 +5,7 @@ import { NEUTRAL_SYSTEM } from './family.ts';
 export const qwen2: Family = {
   defaultSystem: NEUTRAL_SYSTEM,
   stopTokens: ['<|im_end|>', '<|endoftext|>', '<|im_start|>'],
+  toolFormat: 'hermes',
   fillInTheMiddle: {
     prefix: '<|fim_prefix|>',
     suffix: '<|fim_suffix|>',
