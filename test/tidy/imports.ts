@@ -5,6 +5,7 @@ import { isCode, isTest, type Rule, type Tree } from './tree.ts';
 const RANKS: readonly (readonly string[])[] = [
   ['lib'],
   ['core'],
+  ['grammar'],
   ['config', 'telemetry', 'catalogue', 'weights', 'engines', 'tools', 'store', 'blobs', 'documents', 'net'],
   ['generation', 'transcription', 'resources'],
   ['jobs'],
@@ -36,7 +37,16 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Packages that only tests know. */
-const TEST_PACKAGES = new Set(['node:test', 'fast-check', '@electric-sql/pglite', 'openai']);
+const TEST_PACKAGES = new Set([
+  'node:test',
+  'fast-check',
+  '@electric-sql/pglite',
+  'openai',
+  'ai',
+  '@ai-sdk/openai-compatible',
+  'ajv',
+  'ajv-formats',
+]);
 
 interface Import {
   readonly path: string;

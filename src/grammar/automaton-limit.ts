@@ -1,0 +1,4 @@
+/** A language whose automaton or rules would be too large, or too laborious to find. The message says which limit. */
+export class AutomatonLimitError extends RangeError {
+  override readonly name = 'AutomatonLimitError';
+}

@@ -1,0 +1,48 @@
+import type { Grammar } from '../core/grammar.ts';
+import { compileSchema } from './compile-schema.ts';
+import { literal, without } from './gbnf.ts';
+import { GrammarError } from './grammar-error.ts';
+import type { RuleRef } from './rule-body.ts';
+import { createRuleBook } from './rule-book.ts';
+import { RuleBookError } from './rule-book-error.ts';
+
+/**
+ * GBNF whose start is `root`. JSON is written without white space, but for one blank that may stand after a colon or comma;
+ * keys in the order of `properties`. docs/protocols/json-schema.md says what is enforced, checked afterwards, or refused.
+ *
+ * @throws GrammarError for a schema that is malformed, contradictory, not supported, or beyond a limit.
+ */
+export function compileGrammar(grammar: Grammar): string {
+  const book = createRuleBook();
+  const impossible: string[] = [];
+  const fields = new Set<string>();
+
+  function ruleOf(part: Grammar): RuleRef {
+    switch (part.type) {
+      case 'text':
+        return book.add({ alternatives: [[literal(part.text)]] });
+      case 'without':
+        return book.add({ alternatives: [[without(part.characters)]] });
+      case 'sequence':
+        return book.add({ alternatives: [part.parts.map(ruleOf)] });
+      case 'choice':
+        return book.add({ alternatives: part.options.map((option) => [ruleOf(option)]) });
+      case 'schema': {
+        fields.add(part.field);
+        const compiled = compileSchema(part.schema, part.field, book);
+        if (compiled.impossible !== undefined) impossible.push(compiled.impossible);
+        return compiled.rule;
+      }
+    }
+  }
+
+  const field = (): string => [...fields].join(', ');
+  try {
+    return book.print(ruleOf(grammar));
+  } catch (error) {
+    if (!(error instanceof RuleBookError)) throw error;
+    if (error.reason === 'impossible')
+      throw new GrammarError(field(), impossible[0] ?? `No value is valid under the schema (${field()}).`);
+    throw new GrammarError(field(), `The schema is too large: ${error.message} (${field()}).`);
+  }
+}

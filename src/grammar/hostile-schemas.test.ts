@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { JsonSchema } from '../core/grammar.ts';
+import { createCheck } from './check.ts';
+import { compileGrammar } from './compile.ts';
+import { GrammarError } from './grammar-error.ts';
+
+/** What compiling may take, in ms, here and on a slower machine; what has no limit takes minutes. */
+const TIME_MS_MAX = 1_000;
+
+/** Compiles, or says why not. */
+function outcome(schema: JsonSchema): string {
+  const start = performance.now();
+  const told = attempt(schema);
+  const ms = performance.now() - start;
+  assert.ok(ms < TIME_MS_MAX, `took ${Math.round(ms)} ms: ${told.slice(0, 200)}`);
+  return told;
+}
+
+function attempt(schema: JsonSchema): string {
+  try {
+    return compileGrammar({ type: 'schema', schema, field: 'schema' });
+  } catch (error) {
+    if (error instanceof GrammarError) return `refused: ${error.message}`;
+    throw error;
+  }
+}
+
+const nested = (depth: number, wrap: (inner: JsonSchema) => JsonSchema): JsonSchema => {
+  let schema: JsonSchema = { type: 'string' };
+  for (let count = 0; count < depth; count++) schema = wrap(schema);
+  return schema;
+};
+
+/** Definitions d0, d1, …, each made from the next. */
+const chain = (length: number, link: (next: JsonSchema, at: number) => JsonSchema): JsonSchema => ({
+  $ref: '#/$defs/d0',
+  $defs: Object.fromEntries(
+    Array.from({ length: length + 1 }, (_, at) => [
+      `d${at}`,
+      at === length ? { type: 'string' } : link({ $ref: `#/$defs/d${at + 1}` }, at),
+    ]),
+  ),
+});
+
+const counted = (count: number, make: (at: number) => unknown): Record<string, unknown> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, make(at)]));
+
+describe('a hostile schema is refused, or compiled, within bounds:', () => {
+  const refused: readonly { name: string; schema: JsonSchema; says: RegExp }[] = [
+    { name: 'a reference to itself', schema: { $ref: '#' }, says: /refers to itself/ },
+    {
+      name: 'references in a circle',
+      schema: {
+        $ref: '#/$defs/a',
+        $defs: { a: { allOf: [{ $ref: '#/$defs/b' }] }, b: { anyOf: [{ $ref: '#/$defs/a' }] } },
+      },
+      says: /refers to itself/,
+    },
+    { name: 'minItems 1e9', schema: { type: 'array', minItems: 1e9 }, says: /minItems must be at most/ },
+    { name: 'minLength 1e9', schema: { type: 'string', minLength: 1e9 }, says: /minLength must be at most/ },
+    {
+      name: 'minProperties 1e9',
+      schema: { type: 'object', minProperties: 1e9 },
+      says: /minProperties must be at most/,
+    },
+    { name: '10,000 properties', schema: { properties: counted(10_000, () => true) }, says: /at most 1000 properties/ },
+    { name: '20,000 schemas', schema: { properties: counted(20_000, () => ({})) }, says: /more than 10000 schemas/ },
+    { name: 'deep nesting', schema: nested(100, (items) => ({ type: 'array', items })), says: /levels deep/ },
+    { name: 'a long chain of references', schema: chain(9_000, (next) => next), says: /nested more than/ },
+    {
+      name: 'a long chain of objects',
+      schema: chain(3_000, (next) => ({ properties: { a: next } })),
+      says: /schemas deep/,
+    },
+    {
+      name: 'alternatives that multiply',
+      schema: {
+        allOf: Array.from({ length: 30 }, (_, at) => ({ anyOf: [{ minLength: at }, { maxLength: 99 - at }] })),
+      },
+      says: /combinations/,
+    },
+    {
+      name: 'alternatives that no text tells apart, inside each other',
+      schema: chain(14, (next, at) => ({
+        anyOf: [
+          { properties: { a: next }, required: ['a'] },
+          { properties: { a: { anyOf: [next, { type: 'integer', minimum: at }] } }, required: ['a'] },
+        ],
+      })),
+      says: /combinations/,
+    },
+    {
+      name: 'recursive alternatives that no text tells apart',
+      schema: {
+        anyOf: [
+          { properties: { a: { $ref: '#' } } },
+          { properties: { a: { anyOf: [{ $ref: '#' }, { type: 'null' }] }, b: true } },
+        ],
+      },
+      says: /combinations/,
+    },
+    {
+      name: 'a value that holds itself',
+      schema: { properties: { a: { $ref: '#' } }, required: ['a'] },
+      says: /No value/,
+    },
+  ];
+  for (const { name, schema, says } of refused) {
+    test(name, () => assert.match(outcome(schema), new RegExp(`^refused: .*${says.source}`)));
+  }
+
+  const compiled: readonly { name: string; schema: JsonSchema }[] = [
+    { name: 'doubled references', schema: chain(60, (next) => ({ anyOf: [next, next] })) },
+    { name: 'doubled members', schema: chain(60, (next) => ({ properties: { a: next, b: next } })) },
+    { name: '1,000 properties', schema: { properties: counted(500, () => ({ type: 'integer' })), required: [] } },
+    {
+      name: '1,000 required properties',
+      schema: { properties: counted(1_000, () => true), required: Object.keys(counted(1_000, () => 0)) },
+    },
+    { name: 'maxItems 1e9', schema: { type: 'array', maxItems: 1e9 } },
+    { name: 'maxLength 1e9', schema: { type: 'string', maxLength: 1e9 } },
+    {
+      name: 'an enum of 5,000 values',
+      schema: { enum: Array.from({ length: 5_000 }, (_, at) => `value ${at * 7919}`) },
+    },
+    {
+      name: 'an allOf of 3,000 schemas',
+      schema: { allOf: Array.from({ length: 3_000 }, (_, at) => ({ maximum: at })) },
+    },
+    {
+      name: 'alternatives told apart by a member, inside each other',
+      schema: {
+        anyOf: ['a', 'b', 'c'].map((kind) => ({
+          properties: { kind: { const: kind }, inner: { $ref: '#' } },
+          required: ['kind'],
+        })),
+      },
+    },
+    {
+      name: 'names that objects have anyway',
+      schema: JSON.parse(
+        '{"properties":{"__proto__":{"type":"string"},"constructor":{"type":"null"}},"required":["__proto__","constructor"]}',
+      ),
+    },
+  ];
+  for (const { name, schema } of compiled) {
+    test(name, () => assert.doesNotMatch(outcome(schema), /^refused/));
+  }
+});
+
+describe('a check ends soon', () => {
+  test('where alternatives of alternatives look at the same value', () => {
+    const schema = chain(40, (next) => ({ oneOf: [next, next] }));
+    assert.match(createCheck(schema)('text') ?? '', /takes too long/);
+  });
+
+  test('with a pattern that takes exponential time elsewhere', () => {
+    const check = createCheck({ type: 'string', pattern: '^(?:a|a)*(?:a|a)*b$' });
+    assert.match(check('a'.repeat(100_000)) ?? '', /pattern/);
+  });
+
+  test('with a value that is nested without end', () => {
+    let value: unknown = [];
+    for (let count = 0; count < 100_000; count++) value = [value];
+    assert.match(createCheck({ type: 'array', items: { $ref: '#' } })(value) ?? '', /nested too deep/);
+  });
+});

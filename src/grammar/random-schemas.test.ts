@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { randomTrials } from './__fixtures__/random-schemas.ts';
+
+const SCHEMAS = 250;
+
+test(`grammars of ${SCHEMAS} random schemas give valid JSON and let nothing else through`, () => {
+  const trials = [...randomTrials(1, SCHEMAS)];
+  // The rest contradict themselves.
+  assert.ok(trials.length > SCHEMAS * 0.8, `${trials.length} were compiled`);
+  assert.ok(trials.flatMap(({ rejected }) => rejected).length > SCHEMAS * 5);
+});
