@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../core/event.ts';
 import type { Message } from '../core/message.ts';
 import type { Phase, PromptSegment } from '../core/prompt.ts';
-import type { Sampling, Stop } from '../core/request.ts';
+import type { OutputFormat, Sampling, Stop, ToolUse } from '../core/request.ts';
 
 /** What an engine can do; a request for anything else is refused by name, not ignored. */
 export interface EngineCapabilities {
@@ -10,6 +10,8 @@ export interface EngineCapabilities {
   readonly logprobs: boolean;
   readonly grammar: boolean;
   readonly phases: boolean;
+  /** Honours `PromptSegment.cacheMark`. */
+  readonly cache: boolean;
   /** Answers of one request that it can run side by side. */
   readonly choicesMax: number;
 }
@@ -32,7 +34,12 @@ export interface LoadedModel {
 export type EngineInput =
   | { readonly type: 'segments'; readonly segments: readonly PromptSegment[] }
   | { readonly type: 'tokens'; readonly tokens: readonly number[] }
-  | { readonly type: 'messages'; readonly messages: readonly Message[] };
+  | {
+      readonly type: 'messages';
+      readonly messages: readonly Message[];
+      readonly toolUse?: ToolUse;
+      readonly outputFormat?: OutputFormat;
+    };
 
 /** Whose request it is: queues are fair between them, and no state is shared across workspaces. */
 export interface EngineOwner {
@@ -49,13 +56,15 @@ export interface EngineRequest {
   readonly stop: Stop;
   /** Independent answers; choice i uses seed + i. All start together or none. */
   readonly choices: number;
-  /** Limits the last phase. Absent: what is left of the context. */
+  /** Limits all phases but thoughts. Absent: what is left of the context. */
   readonly maxTokens?: number;
   /** Limits all phases together. */
   readonly maxTotalTokens?: number;
   readonly logprobs?: { readonly top: number };
-  /** Empty means one free phase. Stop sequences apply to the last phase only. */
+  /** Empty means one free answer. */
   readonly phases: readonly Phase[];
+  /** Texts of special tokens that are told as text where they are generated; others are structure and say nothing. */
+  readonly markers?: readonly string[];
 }
 
 export interface EngineStart {
@@ -76,8 +85,8 @@ export interface TextEngine {
    * Resolves when the engine has taken the request in (all its sequences are held; prefill may still be running).
    *
    * What it must refuse, it refuses here, as a ServiceError: too long (`invalid-request` with both counts), queue full
-   * or waited too long or restarting (`overloaded`), a key's own share used up (`rate-limited`), bad grammar
-   * (`invalid-request`).
+   * or waited too long or restarting (`overloaded`), a key's own share used up (`rate-limited`), a schema that it
+   * cannot enforce (`invalid-request` naming its field).
    */
   start(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;
   /** What is known of the model; loads it if that is still to be done. */

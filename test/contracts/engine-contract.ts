@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '../../src/core/error.ts';
 import type { EngineEvent, TokenLogprob } from '../../src/core/event.ts';
+import type { Phase } from '../../src/core/prompt.ts';
 import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../../src/engines/engine.ts';
 import { until } from '../until.ts';
 
@@ -137,6 +138,41 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
       );
       assert.equal(text, whole.text.slice(0, whole.text.indexOf(stop)));
       assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop', stop });
+    });
+
+    it('leaves a phase exactly where a trigger matched, and goes on in the phase it leads to', async () => {
+      const whole = await answerOf(engine, engineRequest(STORY, { maxTokens: 30 }));
+      const middle = Math.floor(whole.text.length / 2);
+      const word = whole.text.slice(middle, middle + 4);
+      const phases: Phase[] = [
+        { kind: 'answer', triggers: [{ pattern: RegExp.escape(word), phase: 2 }] },
+        { kind: 'answer', until: { tokens: 2 } },
+        { kind: 'call', until: { tokens: 3 }, next: 1 },
+      ];
+      const { events } = await answerOf(engine, engineRequest(STORY, { phases, logprobs: { top: 0 } }));
+      const texts = events.filter((event) => event.type === 'text');
+      const textOfPhase = (wanted: number): string =>
+        texts.map(({ phase, text }) => (phase === wanted ? text : '')).join('');
+      assert.equal(textOfPhase(0), whole.text.slice(0, whole.text.indexOf(word) + word.length));
+      assert.ok(textOfPhase(1) !== '' && textOfPhase(2) !== '');
+      assert.deepEqual(
+        texts.map(({ phase }) => phase).filter((phase, at, all) => phase !== all[at - 1]),
+        [0, 2, 1],
+      );
+      assert.ok(
+        texts.every(({ phase, logprobs }) => (phase === 2) === (logprobs === undefined)),
+        'log probabilities are of answers only',
+      );
+      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'length' });
+      assert.equal(endOf(events).usage.reasoningTokens, undefined);
+    });
+
+    it('thinks apart from the answer, by its budget, and counts it', async () => {
+      const phases: Phase[] = [{ kind: 'thought', until: { tokens: 4 }, next: 1 }, { kind: 'answer' }];
+      const { events } = await answerOf(engine, engineRequest(STORY, { phases, maxTokens: 6 }));
+      const { usage } = endOf(events);
+      assert.deepEqual([usage.reasoningTokens, usage.completionTokens], [4, 10]);
+      assert.ok(events.some((event) => event.type === 'text' && event.phase === 0));
     });
 
     it('gives several choices side by side, each with one end, and counts the prompt once', async () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EngineInput, TextEngine } from '../../src/engines/engine.ts';
-import { createFakeNativeModel } from '../../src/engines/llama/__fixtures__/fake-native-model.ts';
+import { compileTexts, createFakeNativeModel } from '../../src/engines/llama/__fixtures__/fake-native-model.ts';
 import { createLlamaClient } from '../../src/engines/llama/client.ts';
 import { createEngineServer } from '../../src/engines/llama/engine-server.ts';
 import type { TokenInput } from '../../src/engines/llama/protocol.ts';
@@ -31,6 +31,8 @@ engineContract('llama without its process', async () => {
     readerWaitMsMax: 60_000,
     stateFile: 'none',
     random: Math.random,
+    compile: compileTexts,
+    end: () => undefined,
   });
   const server = createServer(createEngineServer({ model, scheduler, token: 'secret' }));
   const socket = join(folder, 'engine.sock');
@@ -38,7 +40,7 @@ engineContract('llama without its process', async () => {
   const client = createLlamaClient({ socket, token: 'secret' });
   const engine: TextEngine = {
     state: 'ready',
-    capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, choicesMax: SEQUENCES },
+    capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, cache: false, choicesMax: SEQUENCES },
     start: (request, signal) => client.generate(request, signal),
     model: async () => model.loaded,
     countTokens: (input) => client.countTokens(tokensOf(input)),

@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { EngineEvent } from '../../src/core/event.ts';
-import type { PromptSegment } from '../../src/core/prompt.ts';
+import type { Grammar, JsonSchema } from '../../src/core/grammar.ts';
+import type { Phase, PromptSegment } from '../../src/core/prompt.ts';
 import type { EngineInput } from '../../src/engines/engine.ts';
 import type { Line } from '../../src/engines/llama/protocol.ts';
 import { answerOf, engineContract, engineRequest, textOf } from '../contracts/engine-contract.ts';
@@ -14,6 +15,12 @@ import type { Llama } from './llama.ts';
 import { lacks, TINY } from './weights.ts';
 
 const skip = lacks(TINY);
+
+const literal = (text: string): Grammar => ({ type: 'text', text });
+const schema = (of: JsonSchema, field = 'response_format'): Grammar => ({ type: 'schema', schema: of, field });
+
+/** Parsed it takes 0.5 MB for each answer: what is not given back shows. */
+const LARGE = literal('x'.repeat(60_000));
 
 if (skip === false)
   engineContract('llama', async () => {
@@ -140,18 +147,108 @@ describe('the llama engine', { skip }, () => {
       llama.engine,
       engineRequest('Is water wet?', {
         phases: [
-          { grammar: 'root ::= "yes" | "no"', thenAppend: [{ text: ', and the number is ', special: false }] },
-          { grammar: 'root ::= [0-9] [0-9]' },
+          {
+            kind: 'call',
+            grammar: { type: 'choice', options: [literal('yes'), literal('no')] },
+            next: 1,
+            thenAppend: [{ text: ', and the number is ', special: false }],
+          },
+          { kind: 'answer', grammar: schema({ enum: [10, 23, 42] }) },
         ],
       }),
     );
-    assert.match(textOf(events), /^(yes|no)\d\d$/);
+    assert.match(textOf(events), /^(yes|no)(10|23|42)$/);
     const phases = new Set(events.flatMap((event) => (event.type === 'text' ? [event.phase] : [])));
     assert.deepEqual([...phases], [0, 1]);
-    await assert.rejects(
-      llama.engine.start(engineRequest('x', { phases: [{ grammar: 'root ::= (' }] }), new AbortController().signal),
-      { kind: 'invalid-request' },
+  });
+
+  it('refuses a schema that it cannot enforce, and names it', async () => {
+    const phases: Phase[] = [
+      { kind: 'answer', grammar: schema({ $ref: '#/nowhere' }, 'tools[2].function.parameters') },
+    ];
+    await assert.rejects(llama.engine.start(engineRequest('x', { phases }), new AbortController().signal), {
+      kind: 'invalid-request',
+      param: 'tools[2].function.parameters',
+    });
+  });
+
+  it('speaks freely up to a trigger, follows a schema from there, and speaks freely again', async () => {
+    const WEATHER = {
+      type: 'object',
+      properties: { city: { enum: ['Paris', 'Rome'] }, days: { type: 'integer', minimum: 1, maximum: 9 } },
+      required: ['city', 'days'],
+      additionalProperties: false,
+    };
+    // A model that does not know of calls: whatever it says first begins one.
+    const { events, text } = await answerOf(
+      llama.engine,
+      engineRequest('What is the weather like in Paris?', {
+        maxTokens: 60,
+        logprobs: { top: 1 },
+        phases: [
+          { kind: 'answer', triggers: [{ pattern: '\\w+ \\w', phase: 1 }] },
+          { kind: 'call', grammar: schema(WEATHER), next: 2, thenAppend: [{ text: '\n', special: false }] },
+          { kind: 'answer', until: { tokens: 4 } },
+        ],
+      }),
     );
+    const said = (phase: number): string =>
+      events.map((event) => (event.type === 'text' && event.phase === phase ? event.text : '')).join('');
+    assert.match(said(0), /^\W*\w+ \w$/, 'it ends with the match, in the middle of a word');
+    const { city, days } = JSON.parse(said(1)) as { city: string; days: number };
+    assert.ok(['Paris', 'Rome'].includes(city) && days >= 1 && days <= 9);
+    assert.equal(text, said(0) + said(1) + said(2));
+    const end = events.at(-1);
+    assert.ok(end?.type === 'end');
+    const ofAnswers = events.flatMap((event) => (event.type === 'text' ? (event.logprobs ?? []) : []));
+    const told = events.reduce((sum, event) => sum + (event.type === 'text' ? event.tokens : 0), 0);
+    assert.equal(told, end.usage.completionTokens);
+    assert.ok(ofAnswers.length >= 5 && ofAnswers.every(({ logprob }) => logprob !== undefined));
+  });
+
+  it('gives the same probabilities under a grammar as without one', async () => {
+    const ask = (phases: readonly Phase[]) =>
+      answerOf(llama.engine, engineRequest('Say yes or no.', { maxTokens: 1, logprobs: { top: 3 }, phases }));
+    const firstOf = ({ events: [first] }: Awaited<ReturnType<typeof ask>>) =>
+      first?.type === 'text' ? first.logprobs?.[0] : undefined;
+    const free = firstOf(await ask([]));
+    const bound = firstOf(await ask([{ kind: 'answer', grammar: schema({ type: 'integer' }) }]));
+    assert.ok(free && bound);
+    assert.deepEqual(
+      bound.top.map(({ token, logprob }) => [token, logprob?.toFixed(3)]),
+      free.top.map(({ token, logprob }) => [token, logprob?.toFixed(3)]),
+    );
+    assert.ok((bound.logprob ?? -Infinity) <= (free.logprob ?? 0));
+  });
+
+  it('gives up a request whose grammar has too many readings; others wait for it a second at most', async () => {
+    // Each bracket doubles what is still possible: no schema compiles to this, but nobody should rely on it.
+    let hostile = literal('1');
+    for (let depth = 0; depth < 14; depth++) {
+      const options = ['', 'x'].map(
+        (end) => ({ type: 'sequence', parts: [literal('['), hostile, literal(end)] }) as const,
+      );
+      hostile = { type: 'choice', options };
+    }
+    const story = engineRequest('Tell me a story.', { ...free, maxTokens: 150 });
+    const other = await llama.engine.start(story, new AbortController().signal);
+    const gapsMs: number[] = [];
+    const reading = (async () => {
+      let last = performance.now();
+      for await (const batch of other.batches) {
+        if (batch.length > 0) gapsMs.push(performance.now() - last);
+        last = performance.now();
+      }
+    })();
+    const grammar: Grammar = { type: 'sequence', parts: [hostile, schema(true, 'tools[4]')] };
+    await assert.rejects(
+      answerOf(llama.engine, engineRequest('[[[[', { ...free, phases: [{ kind: 'answer', grammar }] })),
+      { kind: 'invalid-request', param: 'tools[4]', message: /too ambiguous/ },
+    );
+    await reading;
+    assert.ok(Math.max(...gapsMs) < 3_000, `nothing for ${Math.round(Math.max(...gapsMs))} ms`);
+    const { text } = await answerOf(llama.engine, engineRequest('Hello', { ...free, maxTokens: 4 }));
+    assert.notEqual(text, '');
   });
 
   it("gives the model's own probabilities, whatever the sampling", async () => {
@@ -198,9 +295,12 @@ describe('the llama engine', { skip }, () => {
         llama.engine,
         engineRequest(`Request ${i}`, {
           ...free,
-          maxTokens: 2,
+          maxTokens: 6,
           logprobs: { top: 2 },
-          phases: [{ grammar: `root ::= "a${i}" [a-z]*` }],
+          phases: [
+            { kind: 'call', grammar: literal(`a${i}`), next: 1 },
+            { kind: 'answer', grammar: LARGE },
+          ],
         }),
       );
     const growthOf = async (round: number): Promise<number> => {

@@ -17,6 +17,7 @@ export const SEQUENCES = 4;
 export interface Llama {
   readonly engine: LlamaEngine;
   readonly pid: number;
+  readonly runFolder: string;
   /** A call as curl would make it. */
   open(method: string, path: string): ClientRequest;
   health(): Promise<Health>;
@@ -56,6 +57,7 @@ export async function openLlama(weights: string): Promise<Llama> {
     get pid() {
       return pid();
     },
+    runFolder,
     open,
     health: () =>
       new Promise((resolve, reject) => {

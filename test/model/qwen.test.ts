@@ -50,6 +50,48 @@ describe('Qwen2.5 on the llama engine', { skip: lacks(SMALL) }, () => {
     assert.equal(elsewhere.start.cachedTokens, 0);
   });
 
+  it('writes a call freely until its name is known, and its arguments by their schema from there', async () => {
+    const days = { type: 'integer', minimum: 1, maximum: 5 };
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string', maxLength: 20 }, days },
+      required: ['city', 'days'],
+      additionalProperties: false,
+    };
+    const { text, events } = await answerOf(
+      llama.engine,
+      engineRequest(
+        'What will the weather be like in Rome for three days? Call a function. Write only JSON, like this: ' +
+          '{"name": "weather", "arguments": {"city": "Oslo", "days": 1}}',
+        {
+          maxTokens: 80,
+          markers: ['<tool_call>'],
+          phases: [
+            { kind: 'answer', triggers: [{ pattern: '\\{\\s*"name"\\s*:\\s*"weather"', phase: 1 }] },
+            {
+              kind: 'call',
+              grammar: {
+                type: 'sequence',
+                parts: [
+                  { type: 'text', text: ', "arguments": ' },
+                  { type: 'schema', schema: parameters, field: 'tools[0]' },
+                  { type: 'text', text: '}' },
+                ],
+              },
+            },
+          ],
+        },
+      ),
+    );
+    const call = JSON.parse(text.slice(text.indexOf('{'))) as { arguments: { city: string; days: number } };
+    assert.match(call.arguments.city, /Rome|Oslo/);
+    assert.ok(call.arguments.days >= 1 && call.arguments.days <= 5);
+    assert.deepEqual(
+      events.flatMap((event) => (event.type === 'choice-end' ? [event.reason] : [])),
+      ['stop'],
+    );
+  });
+
   it("reads tool markup in a caller's text as text", async () => {
     const count = (text: string, special: boolean): Promise<number> =>
       llama.engine.countTokens({ type: 'segments', segments: [{ text, special }] });

@@ -8,6 +8,8 @@ export interface Cells {
   /** Forgets what lies behind the first `length` tokens. A model that cannot forgets all. */
   truncate(slot: Slot, length: number): void;
   copy(from: Slot, to: Slot): Promise<void>;
+  /** Fills the slot with what a file holds. @throws Error when it cannot be read: the slot is empty then. */
+  load(slot: Slot, file: string, seededTokens: number): Promise<void>;
 }
 
 /** @param stateFile Where copied states pass through. */
@@ -29,6 +31,16 @@ export function createCells(model: NativeModel, stateFile: string): Cells {
       await model.copy(from.sequence, to.sequence, from.tokens, stateFile);
       to.tokens = [...from.tokens];
       to.seededTokens = from.seededTokens;
+    },
+    async load(slot, file, seededTokens) {
+      clear(slot);
+      try {
+        slot.tokens = await model.loadState(slot.sequence, file);
+        slot.seededTokens = seededTokens;
+      } catch (error) {
+        clear(slot);
+        throw error;
+      }
     },
   };
 }

@@ -4,9 +4,19 @@ import { text as readText } from 'node:stream/consumers';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineEvent, TokenLogprob, Usage } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
+import { present } from '../../lib/present.ts';
 import { abortReason } from '../abort-reason.ts';
 import type { EngineRequest, EngineStart } from '../engine.ts';
-import type { Counts, FailureKind, GenerateCall, Line, Refusal, TokenInput, WireAlternative } from './protocol.ts';
+import type {
+  Counts,
+  FailureKind,
+  GenerateCall,
+  Line,
+  Refusal,
+  TokenInput,
+  WireAlternative,
+  WireLogprob,
+} from './protocol.ts';
 
 /** Thrown when the engine process went away: the caller of `generate` may try again while nothing was said. */
 export class EngineGoneError extends ServiceError {
@@ -153,7 +163,7 @@ function toEvent(line: Line): EngineEvent {
     case 'finished':
       return { type: 'end', usage: toUsage(line.counts) };
     case 'failed':
-      if (line.kind === 'slow-reader') throw new ServiceError('timeout', line.message);
+      if (line.kind !== 'internal') throw new ServiceError(KINDS[line.kind], line.message, { param: line.param });
       throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: new Error(line.message) });
     case 'started':
       throw new ServiceError('engine-failed', 'The engine failed on this request.', { cause: 'started twice' });
@@ -164,7 +174,11 @@ const toUsage = (counts: Counts): Usage => ({
   promptTokens: counts.promptTokens,
   cachedTokens: counts.cachedTokens,
   completionTokens: counts.completionTokens,
-  ...(counts.earlierPhaseTokens > 0 ? { reasoningTokens: counts.earlierPhaseTokens } : {}),
+  ...present({
+    cacheCreationTokens: counts.cacheCreationTokens,
+    usesExplicitCache: counts.usesExplicitCache,
+  }),
+  ...(counts.thoughtTokens > 0 ? { reasoningTokens: counts.thoughtTokens } : {}),
 });
 
 const decoder = new TextDecoder();
@@ -175,7 +189,7 @@ const toAlternative = ({ bytes, logprob }: WireAlternative) => ({
   logprob: logprob === null || logprob < LOGPROB_MIN ? undefined : logprob,
 });
 
-const toLogprob = (token: WireAlternative & { readonly top: readonly WireAlternative[] }): TokenLogprob => ({
+const toLogprob = (token: WireLogprob): TokenLogprob => ({
   ...toAlternative(token),
   top: token.top.map(toAlternative),
 });

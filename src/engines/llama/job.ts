@@ -1,8 +1,15 @@
-import type { ChoiceOutput } from './choice-output.ts';
-import type { NativeGrammar, NativeModel, NativeSampler } from './native-model.ts';
-import type { GenerateCall, Line, Refusal } from './protocol.ts';
+import type { ChoiceOutput } from '../choice-output.ts';
+import { createTriggers } from '../triggers.ts';
+import type { Triggers } from '../triggers.ts';
+import { createCacheWish } from './explicit-cache.ts';
+import type { CacheWish } from './explicit-cache.ts';
+import { CompilerBusyError, GrammarRefusedError } from './grammar-compiler.ts';
+import type { CompileGrammars } from './grammar-compiler.ts';
+import type { NativeModel, NativeSampler } from './native-model.ts';
+import type { GenerateCall, Line, Refusal, WireLogprob } from './protocol.ts';
 import type { Slot } from './slots.ts';
-import { TooManyTokensError, tokenizeInput } from './tokenize-input.ts';
+import { TooManyTokensError, tokenizeMarked } from './tokenize-input.ts';
+import type { MarkedTokens } from './tokenize-input.ts';
 
 /** What the scheduler says to the caller of one request. */
 export interface Caller {
@@ -19,9 +26,15 @@ export interface Job {
   readonly call: GenerateCall;
   readonly caller: Caller;
   readonly prompt: readonly number[];
-  readonly grammars: readonly (NativeGrammar | undefined)[];
+  /** Undefined: the caller marked nothing. */
+  readonly cacheWish: CacheWish | undefined;
+  /** The grammar of each phase that has one, by position; the library parses it when the phase begins. */
+  readonly gbnf: ReadonlyMap<number, string>;
+  readonly triggers: Triggers;
   /** Special tokens that end this answer besides the model's own. */
   readonly endTokens: ReadonlySet<number>;
+  /** Control tokens that are told as text. */
+  readonly markerTokens: ReadonlySet<number>;
   readonly isSeeded: boolean;
   readonly queuedAt: number;
   admittedAt: number;
@@ -50,7 +63,7 @@ export interface Choice {
   readonly index: number;
   readonly slot: Slot;
   readonly seed: number;
-  readonly output: ChoiceOutput;
+  readonly output: ChoiceOutput<WireLogprob>;
   sampler: NativeSampler;
   /** Tokens to be evaluated next: one while generating, more during prefill, none while waiting for a copy. */
   pending: number[];
@@ -61,13 +74,15 @@ export interface Choice {
   /** Tokens sampled in this phase. */
   phaseTokens: number[];
   isFinished: boolean;
+  /** What its grammars took above the usual, in ms. */
+  slowMs: number;
 }
 
 /** Everything that can be refused before a place is taken. @param now Monotonic ms. */
 export async function createJob(
   model: NativeModel,
   call: GenerateCall,
-  { caller, now }: { readonly caller: Caller; readonly now: number },
+  { caller, now, compile }: { readonly caller: Caller; readonly now: number; readonly compile: CompileGrammars },
 ): Promise<Job | Refusal> {
   const { contextTokens, vocabularySize } = model.loaded;
   const refuse = (kind: Refusal['kind'], message: string, param?: string): Refusal => ({
@@ -87,31 +102,35 @@ export async function createJob(
   const badStop = call.stop.tokens.flat().find((token) => token >= vocabularySize);
   if (badStop !== undefined)
     return refuse('invalid', `stop names token ${badStop}, the vocabulary has ${vocabularySize}`, 'stop');
-  let prompt: number[];
+  let marked: MarkedTokens;
   try {
-    prompt = tokenizeInput(model, call.input);
+    marked = tokenizeMarked(model, call.input);
   } catch (error) {
     if (error instanceof TooManyTokensError)
       return refuse('too-long', tooLong(`more than ${error.tokens}`, contextTokens), 'messages');
     return refuse('invalid', error instanceof RangeError ? error.message : 'the prompt cannot be tokenized');
   }
+  const { tokens: prompt, marks } = marked;
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
   if (prompt.length >= contextTokens)
     return refuse('too-long', tooLong(String(prompt.length), contextTokens), 'messages');
-  const grammars: (NativeGrammar | undefined)[] = [];
-  for (const { grammar } of call.phases) {
-    try {
-      grammars.push(grammar === undefined ? undefined : await model.createGrammar(grammar));
-    } catch {
-      return refuse('invalid', 'the grammar cannot be parsed');
-    }
+  let gbnf: ReadonlyMap<number, string>;
+  try {
+    gbnf = await compilePhases(call, compile);
+  } catch (error) {
+    if (error instanceof GrammarRefusedError) return refuse('invalid', error.message, error.field);
+    if (error instanceof CompilerBusyError) return refuse('queue-full', error.message);
+    throw error;
   }
   return {
     call,
     caller,
     prompt,
-    grammars,
+    cacheWish: createCacheWish(marks),
+    gbnf,
+    triggers: createTriggers(call.phases),
     endTokens: new Set((call.stop.special ?? []).flatMap((text) => singleToken(model, text))),
+    markerTokens: new Set((call.markers ?? []).flatMap((text) => singleToken(model, text))),
     isSeeded: call.sampling.seed !== undefined,
     queuedAt: now,
     admittedAt: 0,
@@ -131,6 +150,20 @@ export async function createJob(
 }
 
 export const isRefusal = (made: Job | Refusal): made is Refusal => 'kind' in made;
+
+/** All grammars of a request at once; most requests have none. */
+async function compilePhases(
+  { phases, owner }: GenerateCall,
+  compile: CompileGrammars,
+): Promise<ReadonlyMap<number, string>> {
+  const wanted = phases.flatMap(({ grammar }, phase) => (grammar ? [{ phase, grammar }] : []));
+  if (wanted.length === 0) return new Map();
+  const compiled = await compile(
+    wanted.map(({ grammar }) => grammar),
+    owner,
+  );
+  return new Map(wanted.map(({ phase }, at) => [phase, compiled[at] ?? '']));
+}
 
 /** The token of a special text, where the vocabulary has one. */
 function singleToken(model: NativeModel, text: string): readonly number[] {

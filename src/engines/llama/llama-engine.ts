@@ -52,7 +52,7 @@ export async function createLlamaEngine(
     gpu: options.gpu,
     queuePlacesMax: options.queuePlacesMax,
     queueWaitMsMax: options.queueWaitMsMax,
-    stateFolder: place.folder,
+    stateFolder: place.stateFolder,
   };
   // The child's main file has the extension of ours: .ts from sources, .js from dist.
   const main = fileURLToPath(new URL(`./process${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
@@ -98,7 +98,14 @@ export async function createLlamaEngine(
     get state() {
       return supervisor.state === 'stopped' ? 'starting' : supervisor.state;
     },
-    capabilities: { input: 'prompt', logprobs: true, grammar: true, phases: true, choicesMax: options.sequences },
+    capabilities: {
+      input: 'prompt',
+      logprobs: true,
+      grammar: true,
+      phases: true,
+      cache: true,
+      choicesMax: options.sequences,
+    },
     async start(request, signal) {
       const again = (): Promise<EngineStart> => generate(request, signal);
       let started: EngineStart;
@@ -122,7 +129,7 @@ export async function createLlamaEngine(
     },
     async close() {
       await supervisor.stop();
-      rmSync(place.folder, { recursive: true, force: true });
+      for (const folder of [place.folder, place.stateFolder]) rmSync(folder, { recursive: true, force: true });
     },
   };
 }
@@ -162,33 +169,45 @@ function promptInput(input: EngineInput): TokenInput {
 }
 
 interface Place {
+  /** Of the socket. */
   readonly folder: string;
+  readonly stateFolder: string;
   readonly socket: string;
   readonly token?: string;
 }
 
-/** A socket in a folder that is closed to others; where its path would be too long, one under the system's own. */
+/**
+ * States and a socket in a folder that is closed to others. Where the socket's path would be too long, it has one under
+ * the system's own; states never go there, for only the run folder is swept.
+ */
 async function choosePlace(runFolder: string): Promise<Place> {
-  const name = `${process.pid}-${randomBytes(4).toString('hex')}`;
-  if (process.platform === 'win32') {
-    const folder = mkdtempSync(join(tmpdir(), 'parley-'));
-    return { folder, socket: `127.0.0.1:${await freePort()}`, token: randomBytes(32).toString('hex') };
-  }
   sweep(runFolder);
-  const wanted = join(runFolder, name);
-  const isShort = Buffer.byteLength(join(wanted, 'engine.sock')) < SOCKET_PATH_BYTES_MAX;
-  const folder = isShort ? wanted : mkdtempSync(join(tmpdir(), 'parley-'));
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stateFolder = join(runFolder, `${LIFE}-${randomBytes(4).toString('hex')}`);
+  mkdirSync(stateFolder, { recursive: true, mode: 0o700 });
+  chmodSync(stateFolder, 0o700);
+  if (process.platform === 'win32')
+    return {
+      folder: stateFolder,
+      stateFolder,
+      socket: `127.0.0.1:${await freePort()}`,
+      token: randomBytes(32).toString('hex'),
+    };
+  const isShort = Buffer.byteLength(join(stateFolder, 'engine.sock')) < SOCKET_PATH_BYTES_MAX;
+  const folder = isShort ? stateFolder : mkdtempSync(join(tmpdir(), 'parley-'));
   chmodSync(folder, 0o700);
-  return { folder, socket: join(folder, 'engine.sock') };
+  return { folder, stateFolder, socket: join(folder, 'engine.sock') };
 }
+
+/** This process and no other of the same number: in a container every start may get the same one. */
+const LIFE = `${process.pid}-${Math.floor(performance.timeOrigin).toString(36)}`;
 
 /** A process that was killed leaves its folder behind. */
 function sweep(runFolder: string): void {
   if (!existsSync(runFolder)) return;
   for (const name of readdirSync(runFolder)) {
     const pid = Number(/^(\d+)-/.exec(name)?.[1]);
-    if (pid > 0 && !isAlive(pid)) rmSync(join(runFolder, name), { recursive: true, force: true });
+    const isLeft = pid === process.pid ? !name.startsWith(`${LIFE}-`) : pid > 0 && !isAlive(pid);
+    if (isLeft) rmSync(join(runFolder, name), { recursive: true, force: true });
   }
 }
 

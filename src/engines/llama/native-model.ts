@@ -3,6 +3,8 @@ import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
 import type { ProcessOptions } from './protocol.ts';
+import { createNativeGrammars } from './native-grammars.ts';
+import type { BindingGrammars, NativeGrammar } from './native-grammars.ts';
 import { createRawProbabilities } from './raw-probabilities.ts';
 import { createSamplerPool } from './sampler-pool.ts';
 import type { BindingSampler, LogitPlace, RawLogprobs, SamplingBinding } from './raw-probabilities.ts';
@@ -36,12 +38,16 @@ export interface NativeModel {
   createSampler(options: SamplerOptions): NativeSampler;
   /** The model's own probabilities, before any sampling option. */
   topLogprobs(place: LogitPlace, wanted: { top: number; token: number }): Promise<RawLogprobs>;
-  /** @throws Error when the grammar cannot be parsed. */
-  createGrammar(gbnf: string): Promise<NativeGrammar>;
+  /** Remembers what it has parsed. @throws Error when the grammar cannot be parsed. */
+  createGrammar(gbnf: string): NativeGrammar;
   /** Forgets the cells from `length` on. False when the model cannot: the sequence is empty then. */
   truncate(sequence: number, length: number): boolean;
   clear(sequence: number): void;
   copy(from: number, to: number, tokens: readonly number[], file: string): Promise<void>;
+  /** @throws Error when the file cannot be written; a part of it may be there. */
+  saveState(sequence: number, tokens: readonly number[], file: string): Promise<void>;
+  /** Into an empty sequence. @returns the tokens it holds now. @throws Error when the file cannot be read. */
+  loadState(sequence: number, file: string): Promise<number[]>;
   dispose(): Promise<void>;
 }
 
@@ -73,12 +79,8 @@ export interface SamplerOptions {
 export interface NativeSampler {
   /** The next token, or undefined when nothing is allowed (a grammar that is complete). */
   sample(place: LogitPlace): Promise<number | undefined>;
+  /** Also while it samples: what it holds is let go when that is over. */
   dispose(): void;
-}
-
-/** A parsed grammar; each output needs a state of its own. */
-export interface NativeGrammar {
-  newState(): unknown;
 }
 
 /** Tokens of one penalty window: repetition, presence and frequency look this far back in the answer. Ours. */
@@ -108,11 +110,10 @@ interface BindingModel {
   tokenEos(): number;
 }
 
-interface Internals {
+interface Internals extends BindingGrammars {
   readonly context: Binding;
   readonly model: BindingModel;
   readonly AddonSampler: new (model: BindingModel) => BindingSampler;
-  readonly AddonGrammarEvaluationState: new (model: BindingModel, grammar: unknown) => unknown;
 }
 
 type OpenOptions = Pick<ProcessOptions, 'modelFile' | 'contextTokens' | 'sequences' | 'threads' | 'gpu'>;
@@ -145,14 +146,17 @@ export async function openNativeModel(options: OpenOptions): Promise<NativeModel
 function reach(llama: Llama, model: LlamaModel, context: LlamaContext): Internals {
   const bindings: unknown = Reflect.get(llama, '_bindings');
   const internals = {
+    exports: bindings,
     context: Reflect.get(context, '_ctx'),
     model: Reflect.get(model, '_model'),
     AddonSampler: Reflect.get(bindings as object, 'AddonSampler'),
+    AddonGrammar: Reflect.get(bindings as object, 'AddonGrammar'),
     AddonGrammarEvaluationState: Reflect.get(bindings as object, 'AddonGrammarEvaluationState'),
   } as Internals;
   for (const name of ['initBatch', 'addToBatch', 'decodeBatch', 'sampleToken', 'disposeSequence'] as const)
     assert(typeof internals.context?.[name] === 'function', `this build of node-llama-cpp lacks context.${name}`);
-  assert(typeof internals.AddonSampler === 'function', 'this build of node-llama-cpp lacks AddonSampler');
+  for (const name of ['AddonSampler', 'AddonGrammar', 'AddonGrammarEvaluationState'] as const)
+    assert(typeof internals[name] === 'function', `this build of node-llama-cpp lacks ${name}`);
   return internals;
 }
 
@@ -174,6 +178,7 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
   const chatTemplate = metadata.tokenizer?.chat_template;
 
   const pool = createSamplerPool(() => new internals.AddonSampler(vocabulary));
+  const grammars = createNativeGrammars(internals);
 
   const raw = createRawProbabilities({
     binding,
@@ -219,23 +224,31 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
       return places;
     },
     createSampler(options) {
-      const sampler = pool.take(samplerConfig(options));
+      const { grammar } = options;
+      const state = grammar?.newState();
+      const sampler = pool.take(samplerConfig(options, state));
+      let sampling: Promise<unknown> | undefined;
+      const letGo = (): void => {
+        pool.giveBack(sampler);
+        grammar?.letGo();
+      };
       return {
         async sample(place) {
-          const token = await binding.sampleToken(place, sampler);
-          return token < 0 ? undefined : token;
+          const sampled = binding.sampleToken(place, sampler);
+          sampling = sampled;
+          try {
+            const token = await sampled;
+            return token < 0 ? undefined : token;
+          } finally {
+            sampling = undefined;
+          }
         },
-        dispose: () => pool.giveBack(sampler),
+        // A thread that still works with it may not find it changed.
+        dispose: () => (sampling ? void sampling.then(letGo, letGo) : letGo()),
       };
     },
     topLogprobs: raw,
-    async createGrammar(gbnf) {
-      const grammar = await llama.createGrammar({ grammar: gbnf });
-      const parsed: unknown = Reflect.get(grammar, '_grammar');
-      const newState = (): unknown => new internals.AddonGrammarEvaluationState(vocabulary, parsed);
-      newState(); // a grammar that parses may still lack its root rule
-      return { newState };
-    },
+    createGrammar: grammars.get,
     truncate(sequence, length) {
       if (binding.removeTokenCellsFromSequence(sequence, length, -1)) return true;
       binding.disposeSequence(sequence);
@@ -246,6 +259,11 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
       await binding.saveSequenceStateToFile(file, from, Uint32Array.from(tokens));
       await binding.loadSequenceStateFromFile(file, to, contextTokens);
     },
+    async saveState(sequence, tokens, file) {
+      await binding.saveSequenceStateToFile(file, sequence, Uint32Array.from(tokens));
+    },
+    loadState: async (sequence, file) =>
+      Array.from(await binding.loadSequenceStateFromFile(file, sequence, contextTokens)),
     async dispose() {
       await context.dispose();
       await model.dispose();
@@ -254,7 +272,7 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
   };
 }
 
-function samplerConfig(options: SamplerOptions): Record<string, unknown> {
+function samplerConfig(options: SamplerOptions, grammarState: unknown): Record<string, unknown> {
   const usesPenalties =
     options.repetitionPenalty !== 1 || options.presencePenalty !== 0 || options.frequencyPenalty !== 0;
   return {
@@ -283,7 +301,7 @@ function samplerConfig(options: SamplerOptions): Record<string, unknown> {
           tokenBiasValues: Float32Array.from(options.logitBias.map(([, bias]) => bias)),
         }
       : {}),
-    ...(options.grammar ? { grammarEvaluationState: options.grammar.newState() } : {}),
+    ...(grammarState === undefined ? {} : { grammarEvaluationState: grammarState }),
   };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PHASES_MAX } from '../../core/limits.ts';
 import { parseCall } from './parse-call.ts';
 
 const CALL = {
@@ -12,10 +13,30 @@ const CALL = {
   maxTokens: 3,
   logprobs: { top: 2 },
   phases: [
-    { until: { tokens: 4, text: '</think>' }, thenAppend: [{ text: '\n', special: false }] },
-    { grammar: 'root ::= "a"' },
+    { kind: 'thought', until: { tokens: 4, text: '</think>' }, thenAppend: [{ text: '\n', special: false }], next: 1 },
+    { kind: 'answer', triggers: [{ pattern: '<c>$', phase: 2 }] },
+    {
+      kind: 'call',
+      next: 1,
+      grammar: {
+        type: 'sequence',
+        parts: [
+          {
+            type: 'choice',
+            options: [
+              { type: 'text', text: 'a' },
+              { type: 'without', characters: 'b' },
+            ],
+          },
+          { type: 'schema', schema: { type: 'object' }, field: 'tools[0]' },
+        ],
+      },
+    },
   ],
+  markers: ['[TOOL_CALLS]'],
 };
+
+const phase = (more: object) => ({ kind: 'answer', ...more });
 
 test('a whole call is taken as it is', () => {
   assert.equal(parseCall(CALL), CALL);
@@ -34,7 +55,18 @@ test('whatever is missing or wrong is refused by name', () => {
     [{ sampling: { logitBias: [[1.5, 1]] } }, /sampling\.logitBias\[0\]\[0\]/],
     [{ input: { type: 'segments', segments: [{ text: 'a' }] } }, /input\.segments\[0\]\.special/],
     [{ input: { type: 'other' } }, /input\.type/],
-    [{ phases: [{ until: { tokens: 0 } }] }, /phases\[0\]\.until\.tokens/],
+    [{ markers: [1] }, /markers\[0\] must be a string/],
+    [{ phases: [{}] }, /phases\[0\]\.kind must be thought, answer or call/],
+    [{ phases: [phase({ until: { tokens: 0 } })] }, /phases\[0\]\.until\.tokens/],
+    [{ phases: [phase({ until: { text: '' } })] }, /phases\[0\]\.until\.text must not be empty/],
+    [{ phases: [phase({ next: 1 })] }, /phases\[0\]\.next must be the position of one of 1 phases, got 1/],
+    [{ phases: [phase({ triggers: [{ pattern: 'a', phase: -1 }] })] }, /phases\[0\]\.triggers\[0\]\.phase/],
+    [{ phases: [phase({ triggers: [{ pattern: '(', phase: 0 }] })] }, /triggers\[0\]\.pattern must be a regular/],
+    [{ phases: [phase({ grammar: 'root ::= "a"' })] }, /phases\[0\]\.grammar must be an object/],
+    [{ phases: [phase({ grammar: { type: 'other' } })] }, /phases\[0\]\.grammar\.type must be text, schema/],
+    [{ phases: [phase({ grammar: { type: 'schema', schema: 1, field: 'x' } })] }, /grammar\.schema must be an object/],
+    [{ phases: [phase({ grammar: { type: 'sequence', parts: [{ type: 'text' }] } })] }, /grammar\.parts\[0\]\.text/],
+    [{ phases: Array.from({ length: PHASES_MAX + 1 }, () => phase({})) }, /phases must be at most/],
     [{ stop: { strings: [''], tokens: [] } }, /stop\.strings\[0\] must not be empty/],
   ] as const) {
     assert.throws(() => parseCall({ ...CALL, ...change }), says);

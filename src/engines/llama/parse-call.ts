@@ -1,3 +1,5 @@
+import { PHASES_MAX, TRIGGERS_MAX } from '../../core/limits.ts';
+import { compileTrigger } from '../triggers.ts';
 import type { GenerateCall, TokenInput } from './protocol.ts';
 
 /**
@@ -23,7 +25,8 @@ export function parseCall(body: unknown): GenerateCall {
   if (call['maxTokens'] !== undefined) whole(call['maxTokens'], 'maxTokens', 1);
   if (call['maxTotalTokens'] !== undefined) whole(call['maxTotalTokens'], 'maxTotalTokens', 1);
   if (call['logprobs'] !== undefined) whole(objectOf(call['logprobs'], 'logprobs')['top'], 'logprobs.top', 0);
-  for (const [at, each] of listOf(call['phases'], 'phases').entries()) parsePhase(each, `phases[${at}]`);
+  for (const [at, each] of listOf(call['markers'] ?? [], 'markers').entries()) text(each, `markers[${at}]`);
+  parsePhases(listOf(call['phases'], 'phases'));
   return body as GenerateCall;
 }
 
@@ -49,15 +52,72 @@ function parseSampling(sampling: Readonly<Record<string, unknown>>): void {
   }
 }
 
-function parsePhase(value: unknown, at: string): void {
+function parsePhases(phases: readonly unknown[]): void {
+  if (phases.length > PHASES_MAX) throw new RangeError(`phases must be at most ${PHASES_MAX}, got ${phases.length}`);
+  let triggers = 0;
+  for (const [at, each] of phases.entries()) triggers += parsePhase(each, `phases[${at}]`, phases.length);
+  if (triggers > TRIGGERS_MAX) throw new RangeError(`triggers must be at most ${TRIGGERS_MAX}, got ${triggers}`);
+}
+
+/** @returns how many triggers it has. */
+function parsePhase(value: unknown, at: string, phases: number): number {
   const phase = objectOf(value, at);
+  const kind = phase['kind'];
+  if (kind !== 'thought' && kind !== 'answer' && kind !== 'call')
+    throw new RangeError(`${at}.kind must be thought, answer or call`);
   if (phase['until'] !== undefined) {
     const until = objectOf(phase['until'], `${at}.until`);
     if (until['text'] !== undefined) text(until['text'], `${at}.until.text`);
+    if (until['text'] === '') throw new RangeError(`${at}.until.text must not be empty`);
     if (until['tokens'] !== undefined) whole(until['tokens'], `${at}.until.tokens`, 1);
   }
   if (phase['thenAppend'] !== undefined) segments(phase['thenAppend'], `${at}.thenAppend`);
-  if (phase['grammar'] !== undefined) text(phase['grammar'], `${at}.grammar`);
+  if (phase['grammar'] !== undefined) parseGrammar(phase['grammar'], `${at}.grammar`);
+  if (phase['next'] !== undefined) position(phase['next'], `${at}.next`, phases);
+  const triggers = listOf(phase['triggers'] ?? [], `${at}.triggers`);
+  for (const [index, each] of triggers.entries()) parseTrigger(each, `${at}.triggers[${index}]`, phases);
+  return triggers.length;
+}
+
+function parseTrigger(value: unknown, at: string, phases: number): void {
+  const trigger = objectOf(value, at);
+  position(trigger['phase'], `${at}.phase`, phases);
+  text(trigger['pattern'], `${at}.pattern`);
+  try {
+    compileTrigger(String(trigger['pattern']));
+  } catch {
+    throw new RangeError(`${at}.pattern must be a regular expression`);
+  }
+}
+
+/** Schemas themselves are the compiler's affair. */
+function parseGrammar(value: unknown, at: string): void {
+  const grammar = objectOf(value, at);
+  switch (grammar['type']) {
+    case 'text':
+      return text(grammar['text'], `${at}.text`);
+    case 'without':
+      return text(grammar['characters'], `${at}.characters`);
+    case 'schema':
+      if (typeof grammar['schema'] !== 'boolean') objectOf(grammar['schema'], `${at}.schema`);
+      return text(grammar['field'], `${at}.field`);
+    case 'sequence':
+      for (const [index, part] of listOf(grammar['parts'], `${at}.parts`).entries())
+        parseGrammar(part, `${at}.parts[${index}]`);
+      return;
+    case 'choice':
+      for (const [index, option] of listOf(grammar['options'], `${at}.options`).entries())
+        parseGrammar(option, `${at}.options[${index}]`);
+      return;
+    default:
+      throw new RangeError(`${at}.type must be text, schema, sequence, choice or without`);
+  }
+}
+
+function position(value: unknown, at: string, count: number): void {
+  whole(value, at, 0);
+  if (Number(value) >= count)
+    throw new RangeError(`${at} must be the position of one of ${count} phases, got ${String(value)}`);
 }
 
 function segments(value: unknown, at: string): void {
@@ -65,6 +125,8 @@ function segments(value: unknown, at: string): void {
     const segment = objectOf(each, `${at}[${index}]`);
     text(segment['text'], `${at}[${index}].text`);
     if (typeof segment['special'] !== 'boolean') throw new RangeError(`${at}[${index}].special must be true or false`);
+    if (segment['cacheMark'] !== undefined && segment['cacheMark'] !== true)
+      throw new RangeError(`${at}[${index}].cacheMark must be true where it is there`);
   }
 }
 

@@ -4,8 +4,17 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { systemClock } from '../../lib/clock.ts';
+import {
+  DISK_RESERVE_BYTES,
+  EXPLICIT_CACHE_BYTES_MAX,
+  EXPLICIT_CACHE_ENTRIES_MAX,
+  EXPLICIT_CACHE_MS,
+  EXPLICIT_CACHE_WORKSPACE_BYTES_MAX,
+} from '../../core/limits.ts';
 import { createEngineServer } from './engine-server.ts';
+import { createGrammarCompiler } from './grammar-compiler.ts';
 import { openNativeModel } from './native-model.ts';
+import { createPrefixStore } from './prefix-store.ts';
 import type { ProcessOptions, Ready } from './protocol.ts';
 import { createScheduler } from './scheduler.ts';
 
@@ -15,17 +24,45 @@ const READER_WAIT_MS_MAX = 30_000;
 /** Ours: on SIGTERM running answers may end within this, in ms. The API process has waited for its own before. */
 const DRAIN_MS_MAX = 2_000;
 
+/** Ours: how often, in ms, files of expired states are looked for while nobody asks for one. */
+const SWEEP_MS = 30_000;
+
+// Saved states tell what was said: files of this process are its owner's only, those of the native library too.
+process.umask(0o077);
+
 /** Parser of the options our own supervisor passes; they were checked by the configuration's schema. */
 const options = JSON.parse(process.argv[2] ?? '{}') as ProcessOptions;
 
 const model = await openNativeModel(options);
+// A process that was killed in this folder before us has left its states there.
+const states = join(options.stateFolder, 'states');
+rmSync(states, { recursive: true, force: true });
+const prefixes = createPrefixStore({
+  folder: join(states, 'prefixes'),
+  clock: systemClock,
+  keepMs: EXPLICIT_CACHE_MS,
+  workspaceBytesMax: EXPLICIT_CACHE_WORKSPACE_BYTES_MAX,
+  workspaceEntriesMax: EXPLICIT_CACHE_ENTRIES_MAX,
+  totalBytesMax: EXPLICIT_CACHE_BYTES_MAX,
+  reserveBytes: DISK_RESERVE_BYTES,
+  warn: (message) => process.stderr.write(`${message}\n`),
+});
+setInterval(() => prefixes.sweep(), SWEEP_MS).unref();
+const compiler = createGrammarCompiler();
 const scheduler = createScheduler(model, {
   clock: systemClock,
   queuePlacesMax: options.queuePlacesMax,
   queueWaitMsMax: options.queueWaitMsMax,
   readerWaitMsMax: READER_WAIT_MS_MAX,
-  stateFile: join(options.stateFolder, `${process.pid}.state`),
+  stateFile: join(states, 'copy.state'),
+  prefixes,
   random: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
+  compile: compiler.compile,
+  end() {
+    process.stderr.write('a thread is stuck under an ambiguous grammar\n');
+    // An exit would wait for it.
+    process.kill(process.pid, 'SIGKILL');
+  },
 });
 const server = createServer(createEngineServer({ model, scheduler, token: options.token }));
 server.requestTimeout = 0;
@@ -36,7 +73,7 @@ const stop = (): void => {
   if (isStopping) return;
   isStopping = true;
   server.close();
-  rmSync(join(options.stateFolder, `${process.pid}.state`), { force: true });
+  rmSync(states, { recursive: true, force: true });
   // A native library in mid-evaluation may not be unloaded; nothing of it needs to be saved.
   process.exit(0);
 };

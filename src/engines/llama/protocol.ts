@@ -30,6 +30,11 @@ export interface WireAlternative {
   readonly logprob: number | null;
 }
 
+/** A token, and the most likely ones at its place, best first. */
+export interface WireLogprob extends WireAlternative {
+  readonly top: readonly WireAlternative[];
+}
+
 export type Line =
   | {
       readonly type: 'started';
@@ -49,19 +54,29 @@ export type Line =
       /** What may be said now: halves of characters and possible beginnings of a stop string are held back. */
       readonly text: string;
       /** With logprobs only: the tokens whose text is now out, in order. */
-      readonly logprobs?: readonly (WireAlternative & { readonly top: readonly WireAlternative[] })[];
+      readonly logprobs?: readonly WireLogprob[];
     }
   | { readonly type: 'choice-finished'; readonly choice: number; readonly reason: FinishReason; readonly stop?: string }
   | { readonly type: 'finished'; readonly counts: Counts; readonly timings: Timings }
-  | { readonly type: 'failed'; readonly kind: FailureKind; readonly message: string };
+  | {
+      readonly type: 'failed';
+      readonly kind: FailureKind;
+      readonly message: string;
+      /** The field of the call at fault, in the callers' spelling. */
+      readonly param?: string;
+    };
 
 export interface Counts {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   /** Sampled tokens of all choices and phases, without end-of-generation tokens. */
   readonly completionTokens: number;
-  /** Of these, tokens of all phases before the last. */
-  readonly earlierPhaseTokens: number;
+  /** Of these, tokens of thoughts. */
+  readonly thoughtTokens: number;
+  /** Tokens that this request added to the explicit cache; absent when it marked nothing. */
+  readonly cacheCreationTokens?: number;
+  /** It marked something, and a kept beginning of its prompt was written or found. */
+  readonly usesExplicitCache?: true;
 }
 
 /** Milliseconds. */

@@ -1,17 +1,18 @@
+import type { SampledToken } from '../choice-output.ts';
+import type { GrammarGuard } from './grammar-guard.ts';
 import type { Choice, Job } from './job.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { LogitPlace } from './raw-probabilities.ts';
-import type { WireAlternative } from './protocol.ts';
-import type { SampledToken } from './choice-output.ts';
+import type { WireAlternative, WireLogprob } from './protocol.ts';
 
 /** A sampler for one phase of one answer; penalties go on from `history`. */
 export function newSampler(
   model: NativeModel,
-  { call, grammars }: Job,
+  { call, gbnf }: Job,
   of: { readonly seed: number; readonly phase: number; readonly history: readonly number[] },
 ): NativeSampler {
   const { sampling } = call;
-  const grammar = grammars[of.phase];
+  const grammar = gbnf.get(of.phase);
   return model.createSampler({
     temperature: sampling.temperature ?? 1,
     topP: sampling.topP ?? 1,
@@ -23,25 +24,33 @@ export function newSampler(
     logitBias: sampling.logitBias ?? [],
     seed: of.seed,
     history: of.history,
-    ...(grammar ? { grammar } : {}),
+    ...(grammar === undefined ? {} : { grammar: model.createGrammar(grammar) }),
   });
 }
 
 /** The next token of an answer, with what it says and how likely it was. */
-export async function sampleToken(model: NativeModel, choice: Choice, place: LogitPlace): Promise<SampledToken> {
-  const { call, endTokens } = choice.job;
-  const id = await choice.sampler.sample(place);
+export async function sampleToken(
+  model: NativeModel,
+  guard: GrammarGuard,
+  { choice, place }: { readonly choice: Choice; readonly place: LogitPlace },
+): Promise<SampledToken<WireLogprob>> {
+  const { call, gbnf, endTokens, markerTokens } = choice.job;
+  const sampled = choice.sampler.sample(place);
+  const id = await (gbnf.has(choice.output.phase) ? guard.watch(sampled, choice) : sampled);
   if (id === undefined || model.isEnd(id) || endTokens.has(id)) return { id: id ?? -1, bytes: NO_BYTES, isEnd: true };
-  const isLastPhase = choice.output.phase >= call.phases.length - 1;
-  // A control token is structure, not text.
-  const bytes = model.isControl(id) ? NO_BYTES : model.tokenBytes(id);
-  if (!call.logprobs || !isLastPhase) return { id, bytes, isEnd: false };
+  // A control token is structure, not text, unless the family says that it opens something.
+  const bytes = model.isControl(id) && !markerTokens.has(id) ? NO_BYTES : model.tokenBytes(id);
+  if (!call.logprobs || choice.output.kind !== 'answer') return { id, bytes, isEnd: false };
   return { id, bytes, isEnd: false, logprobs: await readLogprobs(model, place, { token: id, top: call.logprobs.top }) };
 }
 
 const NO_BYTES = new Uint8Array();
 
-async function readLogprobs(model: NativeModel, place: LogitPlace, wanted: { token: number; top: number }) {
+async function readLogprobs(
+  model: NativeModel,
+  place: LogitPlace,
+  wanted: { token: number; top: number },
+): Promise<WireLogprob> {
   const raw = await model.topLogprobs(place, wanted);
   const entry = (id: number, logprob: number | undefined): WireAlternative => ({
     id,

@@ -294,9 +294,10 @@ describe('what cannot be served', () => {
     const refused = await Promise.all([
       room.run({ prompt: '' }),
       room.run({ sampling: { logitBias: [[9999, 1]] } }),
-      room.run({ phases: [{ grammar: 'bad' }] }),
+      room.run({ phases: [{ kind: 'answer', grammar: { type: 'text', text: 'bad' } }] }),
     ]);
     for (const heard of refused) assert.equal(heard.refusal?.kind, 'invalid');
+    assert.equal(refused.at(-1)?.refusal?.param, 'tools[0]');
     assert.equal(room.model.decodes.length, 0);
   });
 });

@@ -1,20 +1,26 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createCells, wholeSlices } from './cells.ts';
-import { createChoiceOutput } from './choice-output.ts';
-import type { ChoiceOutput, Finished, SampledToken } from './choice-output.ts';
+import { createChoiceOutput } from '../choice-output.ts';
+import type { ChoiceOutput, Finished, PhaseEnd, SampledToken } from '../choice-output.ts';
+import { cacheCounts, createExplicitCache } from './explicit-cache.ts';
 import { createFairQueue } from './fair-queue.ts';
+import { fieldOf } from './grammar-compiler.ts';
+import type { CompileGrammars } from './grammar-compiler.ts';
+import { createGrammarGuard, SlowGrammarError } from './grammar-guard.ts';
 import { createJob, isRefusal } from './job.ts';
 import type { Caller, Choice, Job } from './job.ts';
 import type { DecodeItem, NativeModel } from './native-model.ts';
 import type { LogitPlace } from './raw-probabilities.ts';
 import { createPrefillPace } from './prefill-pace.ts';
-import type { GenerateCall, Health, Refusal } from './protocol.ts';
+import type { PrefixStore } from './prefix-store.ts';
+import type { GenerateCall, Health, Refusal, WireLogprob } from './protocol.ts';
 import { newSampler, sampleToken } from './sampling.ts';
 import { planTick } from './tick-plan.ts';
 import type { Step } from './tick-plan.ts';
 import { createSlots } from './slots.ts';
 import type { Slot } from './slots.ts';
+import { createTakeSequence } from './take-sequence.ts';
 import { tokenizeSegments } from './tokenize-input.ts';
 
 export interface Running {
@@ -45,6 +51,11 @@ export interface SchedulerOptions {
   /** Where copied sequence states pass through. */
   readonly stateFile: string;
   readonly random: () => number;
+  readonly compile: CompileGrammars;
+  /** Ends this process, whatever its threads do: one is stuck in the library. */
+  readonly end: () => void;
+  /** Where marked beginnings of prompts are kept. Absent: nowhere. */
+  readonly prefixes?: PrefixStore;
 }
 
 /** Ours: after a refusal for want of room, a new try makes sense after this long. */
@@ -55,9 +66,12 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const { contextTokens } = model.loaded;
   const slots = createSlots(model.sequences);
   const cells = createCells(model, options.stateFile);
+  const explicit = createExplicitCache({ model, cells, store: options.prefixes });
+  const takeSequence = createTakeSequence({ slots, cells, explicit });
   const queue = createFairQueue<Job>({ placesMax: options.queuePlacesMax });
   const pace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
   const jobs = new Set<Job>();
+  const guard = createGrammarGuard({ clock, end: options.end, isIdle: () => jobs.size === 0 && queue.length === 0 });
   let isTicking = false;
   let isDraining = false;
   let onIdle: (() => void)[] = [];
@@ -69,7 +83,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const submit = (call: GenerateCall, caller: Caller): Running => {
     let job: Job | undefined;
     let isCancelled = false;
-    void createJob(model, call, { caller, now: clock.monotonic() })
+    void createJob(model, call, { caller, now: clock.monotonic(), compile: options.compile })
       .then((made) => {
         if (isCancelled) return;
         if (isRefusal(made)) return caller.refuse(made);
@@ -125,18 +139,13 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   };
 
   const placeJob = async (job: Job): Promise<void> => {
-    const { call, prompt, isSeeded } = job;
+    const { call, prompt } = job;
     const { workspace } = call.owner;
-    const plan = slots.plan(prompt, { workspace, isSeeded });
-    assert(plan, 'a sequence was free');
-    const { slot } = plan;
-    slots.hold(slot, workspace);
-    job.slots.push(slot);
+    const slot = await takeSequence(job);
     const first = createChoice(job, slot, 0);
     job.choices = [first];
-    if (plan.copyFrom) await cells.copy(plan.copyFrom, slot);
-    cells.truncate(slot, plan.reused);
     const reused = slot.tokens.length;
+    await explicit.keep(job, slot);
     while (job.choices.length < call.choices) {
       const next = slots.take();
       assert(next, 'a sequence was free');
@@ -165,13 +174,17 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       index,
       slot,
       seed,
-      output: createChoiceOutput(job.call, index, (line) => job.lines.push(line)),
+      output: createChoiceOutput<WireLogprob>(job.call, {
+        triggers: job.triggers,
+        say: (said) => job.lines.push({ type: 'token', choice: index, ...said }),
+      }),
       sampler: newSampler(model, job, { seed, phase: 0, history: [] }),
       pending: [],
       history: [],
       phaseStart: job.prompt.length,
       phaseTokens: [],
       isFinished: false,
+      slowMs: 0,
     };
   };
 
@@ -253,6 +266,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     const samplings: { choice: Choice; place: LogitPlace }[] = [];
     for (const [at, { choice, tokens }] of steps.entries()) {
       for (const token of choice.pending.splice(0, tokens)) choice.slot.tokens.push(token);
+      if (choice.job.cacheWish && !choice.job.isCancelled) await explicit.keep(choice.job, choice.slot);
       const place = places[at];
       if (place === undefined || choice.job.isCancelled) continue;
       const isFirst = !choice.job.isPromptDone;
@@ -262,13 +276,13 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     // The first look at the logits may reorder them inside the library; the others then only read.
     const [head, ...rest] = samplings;
     if (!head) return;
-    const faults: { job: Job; error: unknown }[] = [];
+    const faults: { choice: Choice; error: unknown }[] = [];
     const sampleOne = ({ choice, place }: { choice: Choice; place: LogitPlace }) =>
-      sample(choice, place).catch((error: unknown) => void faults.push({ job: choice.job, error }));
+      sample(choice, place).catch((error: unknown) => void faults.push({ choice, error }));
     await sampleOne(head);
     await Promise.all(rest.map(sampleOne));
     // Only now: failing a request frees its samplers, and one of its other choices may have been sampling.
-    for (const { job, error } of faults) fail(job, error);
+    for (const { choice, error } of faults) fail(choice.job, error, choice);
   };
 
   /** A fault in the work for one request ends that request only. */
@@ -291,7 +305,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   };
 
   const sample = async (choice: Choice, place: LogitPlace): Promise<void> => {
-    const token = await sampleToken(model, choice, place);
+    const token = await sampleToken(model, guard, { choice, place });
     if (!token.isEnd) {
       tokensTotal++;
       choice.history.push(token.id);
@@ -301,7 +315,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   };
 
   /** What a sampled token means for its choice. */
-  const settle = (choice: Choice, token: SampledToken): void => {
+  const settle = (choice: Choice, token: SampledToken<WireLogprob>): void => {
     const verdict = choice.output.push(token);
     switch (verdict.type) {
       case 'more':
@@ -317,14 +331,13 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     }
   };
 
-  const nextPhase = (choice: Choice, { keepTokens, keepText }: { keepTokens: number; keepText: string }): void => {
+  const nextPhase = (choice: Choice, { keepTokens, keepText, append }: PhaseEnd): void => {
     const { slot, job, output } = choice;
-    const append = [{ text: keepText, special: false }, ...(job.call.phases[output.phase]?.thenAppend ?? [])];
     const keepLength = choice.phaseStart + keepTokens;
     const context = [
       ...slot.tokens.slice(0, choice.phaseStart),
       ...choice.phaseTokens.slice(0, keepTokens),
-      ...tokenizeSegments(model, append),
+      ...tokenizeSegments(model, [{ text: keepText, special: false }, ...append]),
     ];
     // At least one token is evaluated: its logits choose the first token of the phase.
     const kept = Math.min(slot.tokens.length, keepLength, context.length - 1);
@@ -332,9 +345,9 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     choice.pending = context.slice(slot.tokens.length);
     choice.phaseStart = context.length;
     choice.phaseTokens = [];
-    output.nextPhase();
+    const sampler = newSampler(model, job, { seed: choice.seed, phase: output.phase, history: choice.history });
     choice.sampler.dispose();
-    choice.sampler = newSampler(model, job, { seed: choice.seed, phase: output.phase, history: choice.history });
+    choice.sampler = sampler;
     if (context.length >= contextTokens) finishChoice(choice, { reason: 'length' });
   };
 
@@ -354,7 +367,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const finishIfDone = (job: Job): void => {
     if (!job.choices.every((choice) => choice.isFinished)) return;
     const now = clock.monotonic();
-    const sum = (of: (output: ChoiceOutput) => number): number =>
+    const sum = (of: (output: ChoiceOutput<WireLogprob>) => number): number =>
       job.choices.reduce((all, { output }) => all + of(output), 0);
     job.lines.push({
       type: 'finished',
@@ -362,7 +375,8 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
         promptTokens: job.prompt.length,
         cachedTokens: job.cachedTokens,
         completionTokens: sum((output) => output.tokens),
-        earlierPhaseTokens: sum((output) => output.earlierPhaseTokens),
+        ...cacheCounts(job),
+        thoughtTokens: sum((output) => output.thoughtTokens),
       },
       timings: {
         queueMs: Math.round(job.admittedAt - job.queuedAt),
@@ -375,15 +389,22 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     job.caller.end();
   };
 
-  const fail = (job: Job, error: unknown): void => {
+  const fail = (job: Job, error: unknown, choice?: Choice): void => {
     if (!jobs.has(job)) return;
     // What the cells hold after a failed evaluation is not known.
     for (const slot of job.slots) cells.clear(slot);
     leave(job);
-    const message = String(error);
-    if (!job.hasSpoken) return job.caller.refuse({ kind: 'internal', message });
-    job.caller.send([{ type: 'failed', kind: 'internal', message }]);
+    const failure = failureOf(error, choice);
+    if (!job.hasSpoken) return job.caller.refuse(failure);
+    job.caller.send([{ type: 'failed', ...failure }]);
     job.caller.end();
+  };
+
+  /** A grammar that takes too long is its caller's affair; everything else is ours. */
+  const failureOf = (error: unknown, choice: Choice | undefined): Refusal => {
+    if (!(error instanceof SlowGrammarError)) return { kind: 'internal', message: String(error) };
+    const field = fieldOf(choice?.job.call.phases[choice.output.phase]?.grammar);
+    return { kind: 'invalid', message: error.message, ...(field === undefined ? {} : { param: field }) };
   };
 
   /** Between two evaluations only: a sequence may not be touched while the library works on it. */

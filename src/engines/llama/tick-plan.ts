@@ -1,3 +1,4 @@
+import { tokensToMark } from './explicit-cache.ts';
 import type { Choice } from './job.ts';
 import { SEEDED_SLICE_TOKENS } from './slots.ts';
 
@@ -37,7 +38,7 @@ export function planTick(
   } else if (first) {
     let left = sliceTokens(shared.length);
     for (const choice of [first, ...prefilling.filter((other) => other !== first && !other.job.isSeeded)]) {
-      const tokens = Math.min(left, choice.pending.length);
+      const tokens = Math.min(left, choice.pending.length, tokensToMark(choice.job, choice.slot));
       if (tokens > 0) shared.push({ choice, tokens });
       left -= tokens;
     }

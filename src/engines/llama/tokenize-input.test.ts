@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createFakeNativeModel, IM_END, IM_START, textOfTokens, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
-import { TooManyTokensError, tokenizeInput } from './tokenize-input.ts';
+import { TooManyTokensError, tokenizeInput, tokenizeMarked } from './tokenize-input.ts';
 
 const model = createFakeNativeModel();
 const text = (value: string) => ({ text: value, special: false });
@@ -78,4 +78,31 @@ test('text that cannot fit is refused by its first part', () => {
   const megabytes = 'a'.repeat(4_000_000);
   assert.throws(() => tokenizeInput(counting, { type: 'segments', segments: [text(megabytes)] }), TooManyTokensError);
   assert.ok(read < 200_000, `${read} characters were read`);
+});
+
+test('a cache mark changes no token, and lies where the last token ends that is in the marked text as a whole', () => {
+  const pairs = {
+    ...model,
+    // Two characters a token, as far as one text goes.
+    tokenize: (value: string, isSpecial: boolean) =>
+      isSpecial
+        ? model.tokenize(value, true)
+        : Array.from({ length: Math.ceil(value.length / 2) }, (_, i) => 1_000 + value.length - 2 * i),
+    tokenBytes: (token: number) => new Uint8Array(token < 1_000 ? 1 : Math.min(2, token - 1_000)),
+  };
+  const marked = (value: string) => ({ ...text(value), cacheMark: true as const });
+  const segments = [
+    { ...special('<|im_start|>'), cacheMark: true as const },
+    marked('abc'),
+    marked('d'),
+    text('ef'),
+    special('<|im_end|>'),
+    marked('xyz'),
+  ];
+  const { tokens, marks } = tokenizeMarked(pairs, { type: 'segments', segments });
+  const without = segments.map(({ text: value, special: isSpecial }) => ({ text: value, special: isSpecial }));
+  assert.deepEqual(tokens, tokenizeInput(pairs, { type: 'segments', segments: without }));
+  assert.deepEqual(marks, [1, 2, 3, 7]);
+  const withBos = { ...pairs, shouldPrependBos: true, bosToken: IM_END };
+  assert.deepEqual(tokenizeMarked(withBos, { type: 'segments', segments }).marks, [2, 3, 4, 8]);
 });

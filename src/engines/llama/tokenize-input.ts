@@ -2,7 +2,10 @@ import type { PromptSegment } from '../../core/prompt.ts';
 import type { NativeModel } from './native-model.ts';
 import type { TokenInput } from './protocol.ts';
 
-type Tokenizer = Pick<NativeModel, 'tokenize' | 'markupInText' | 'shouldPrependBos' | 'bosToken' | 'loaded'>;
+type Tokenizer = Pick<
+  NativeModel,
+  'tokenize' | 'tokenBytes' | 'markupInText' | 'shouldPrependBos' | 'bosToken' | 'loaded'
+>;
 
 /** More text than any context takes; found without reading all of it. */
 export class TooManyTokensError extends RangeError {
@@ -27,6 +30,17 @@ const PIECE_SLACK_TOKENS = 64;
  * @throws RangeError for a token id outside the vocabulary; TooManyTokensError for text far longer than the context.
  */
 export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
+  return tokenizeMarked(model, input).tokens;
+}
+
+export interface MarkedTokens {
+  readonly tokens: number[];
+  /** For each of the input's cache marks, how many leading tokens lie before it as a whole. */
+  readonly marks: readonly number[];
+}
+
+/** The same; a mark changes no token. */
+export function tokenizeMarked(model: Tokenizer, input: TokenInput): MarkedTokens {
   if (input.type === 'segments') checkSize(model, input.segments);
   if (input.type === 'tokens') {
     const wrong = input.tokens.find(
@@ -34,11 +48,13 @@ export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
     );
     if (wrong !== undefined)
       throw new RangeError(`token ids must be from 0 to ${model.loaded.vocabularySize - 1}, got ${wrong}`);
-    return [...input.tokens];
+    return { tokens: [...input.tokens], marks: [] };
   }
-  const tokens = input.segments.length === 0 ? [] : tokenizeSegments(model, input.segments);
-  if (model.shouldPrependBos && tokens[0] !== model.bosToken) tokens.unshift(model.bosToken);
-  return tokens;
+  const marks: number[] = [];
+  const tokens =
+    input.segments.length === 0 ? [] : tokenizeSegments(model, input.segments, (position) => marks.push(position));
+  if (!model.shouldPrependBos || tokens[0] === model.bosToken) return { tokens, marks };
+  return { tokens: [model.bosToken, ...tokens], marks: marks.map((position) => position + 1) };
 }
 
 /** Tokenizing stops everything else in this process: megabytes that cannot fit are refused by their first part. */
@@ -52,24 +68,52 @@ function checkSize(model: Tokenizer, segments: readonly PromptSegment[]): void {
   }
 }
 
-export function tokenizeSegments(model: Tokenizer, segments: readonly PromptSegment[]): number[] {
+export function tokenizeSegments(
+  model: Tokenizer,
+  segments: readonly PromptSegment[],
+  onMark: (position: number) => void = () => undefined,
+): number[] {
   const tokens: number[] = [];
   let plain = '';
+  /** Characters of `plain` before each mark in it. */
+  let marks: number[] = [];
   const flush = (): void => {
+    const from = tokens.length;
     for (const piece of breakMarkup(plain, model.markupInText))
       for (const token of model.tokenize(piece, false)) tokens.push(token);
+    for (const mark of marks)
+      onMark(endWithin(model, tokens, { from, bytes: Buffer.byteLength(plain.slice(0, mark)) }));
     plain = '';
+    marks = [];
   };
-  for (const { text, special } of segments) {
+  for (const { text, special, cacheMark } of segments) {
     if (!special) {
       plain += text;
+      if (cacheMark) marks.push(plain.length);
       continue;
     }
     flush();
     for (const token of model.tokenize(text, true)) tokens.push(token);
+    if (cacheMark) onMark(tokens.length);
   }
   flush();
   return tokens;
+}
+
+/** Where the tokens end that stand for no more than so many bytes. A token across the border is left out. */
+function endWithin(
+  model: Tokenizer,
+  tokens: readonly number[],
+  { from, bytes }: { readonly from: number; readonly bytes: number },
+): number {
+  let left = bytes;
+  let end = from;
+  for (const token of tokens.slice(from)) {
+    left -= model.tokenBytes(token).length;
+    if (left < 0) break;
+    end++;
+  }
+  return end;
 }
 
 /** Cuts the text inside each piece of markup, so that the tokenizer does not see it as one. */

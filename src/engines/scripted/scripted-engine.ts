@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createBatchQueue } from '../../lib/batch-queue.ts';
 import { linkedAbort } from '../../lib/linked-abort.ts';
-import { createStopMatcher } from '../../lib/stop-matcher.ts';
+import { present } from '../../lib/present.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
-import type { EngineEvent, FinishReason, TokenLogprob } from '../../core/event.ts';
+import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
 import { abortReason } from '../abort-reason.ts';
+import { createChoiceOutput } from '../choice-output.ts';
+import type { ChoiceOutput, SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine } from '../engine.ts';
+import { createTriggers } from '../triggers.ts';
 
 /** What the engine does next. Tokens are pieces of text. */
 export type Step =
@@ -83,7 +86,14 @@ export function createScriptedEngine({
 
   return {
     state: 'ready',
-    capabilities: { input: 'prompt', logprobs: true, grammar: false, phases: true, choicesMax: sequences },
+    capabilities: {
+      input: 'prompt',
+      logprobs: true,
+      grammar: false,
+      phases: true,
+      cache: false,
+      choicesMax: sequences,
+    },
     async start(request, signal) {
       if (signal.aborted) throw abortReason(signal);
       const promptTokens = tokensOf(request.input);
@@ -148,71 +158,64 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
+interface Played {
+  readonly choice: number;
+  readonly output: ChoiceOutput<TokenLogprob>;
+  isOver: boolean;
+  /** Resolves when the reader has caught up, where it is behind. */
+  full: Promise<void> | undefined;
+}
+
 async function play(
   { request, steps, promptTokens, tokensMax, signal }: Run,
   push: (event: EngineEvent) => Promise<void> | undefined,
 ) {
-  const lastPhase = Math.max(0, request.phases.length - 1);
-  const choices = Array.from({ length: request.choices }, (_, choice) => ({
-    choice,
-    matcher: createStopMatcher([]),
-    phase: -1,
-    phaseTokens: 0,
-    tokens: 0,
-    earlierTokens: 0,
-    isOver: false,
-  }));
-  type OneChoice = (typeof choices)[number];
-
-  const say = (of: OneChoice, text: string, token?: string): Promise<void> | undefined => {
-    const hasLogprobs = request.logprobs !== undefined && token !== undefined && of.phase === lastPhase;
-    if (text === '' && !hasLogprobs) return undefined;
-    return push({
-      type: 'text',
-      choice: of.choice,
-      text,
-      tokens: token === undefined ? 0 : 1,
-      phase: of.phase,
-      ...(hasLogprobs ? { logprobs: [logprobOf(token, request.logprobs?.top ?? 0)] } : {}),
-    });
+  const triggers = createTriggers(request.phases);
+  // Pieces of text have no ids: stop sequences of them cannot be.
+  const call = { ...request, maxTokens: tokensMax, stop: { ...request.stop, tokens: [] } };
+  const createPlayed = (choice: number): Played => {
+    const played: Played = {
+      choice,
+      output: createChoiceOutput<TokenLogprob>(call, {
+        triggers,
+        say({ phase, tokens, text, logprobs }) {
+          const full = push({ type: 'text', choice, text, tokens, phase, ...present({ logprobs }) });
+          if (full) played.full = full;
+        },
+      }),
+      isOver: false,
+      full: undefined,
+    };
+    return played;
   };
-
-  const nextPhase = async (of: OneChoice): Promise<void> => {
-    await say(of, of.matcher.end());
-    of.phase++;
-    of.phaseTokens = 0;
-    if (of.phase === lastPhase) of.earlierTokens = of.tokens;
-    const until = request.phases[of.phase]?.until?.text;
-    of.matcher = createStopMatcher(of.phase === lastPhase ? request.stop.strings : until === undefined ? [] : [until]);
-  };
-
-  const endChoice = async (of: OneChoice, reason: FinishReason, stop?: string): Promise<void> => {
-    of.isOver = true;
-    if (stop === undefined) await say(of, of.matcher.end());
-    await push({ type: 'choice-end', choice: of.choice, reason, ...(stop === undefined ? {} : { stop }) });
-  };
-
-  /** What a token ends, where it ends something. */
-  const endAfter = (of: OneChoice, match: string | undefined): (() => Promise<void>) | undefined => {
-    const isLast = of.phase === lastPhase;
-    if (isLast && match !== undefined) return () => endChoice(of, 'stop', match);
-    const isFull = of.tokens >= (request.maxTotalTokens ?? Infinity) || (isLast && of.phaseTokens >= tokensMax);
-    if (isFull) return () => endChoice(of, 'length');
-    const budget = request.phases[of.phase]?.until?.tokens ?? Infinity;
-    return !isLast && (match !== undefined || of.phaseTokens >= budget) ? () => nextPhase(of) : undefined;
-  };
+  const choices = Array.from({ length: request.choices }, (_, choice) => createPlayed(choice));
 
   /** Asynchronous only where it has to be: what is said in one turn of the event loop is one batch. */
-  const take = (of: OneChoice, token: string): Promise<void> | undefined => {
-    of.tokens++;
-    of.phaseTokens++;
-    const { text, match } = of.matcher.push(token);
-    const isSaid = say(of, text, token);
-    const end = endAfter(of, match);
-    return end ? (isSaid ?? Promise.resolve()).then(end) : isSaid;
+  const take = (of: Played, token: string | undefined): Promise<void> | undefined => {
+    of.full = undefined;
+    let rest: string | undefined = token;
+    do rest = takeOne(of, rest);
+    while (rest && !of.isOver);
+    return of.full;
   };
 
-  for (const of of choices) await nextPhase(of);
+  /** @returns what the piece says beyond a trigger: the script goes on with it, as a model would. */
+  const takeOne = (of: Played, token: string | undefined): string | undefined => {
+    const verdict = of.output.push(token === undefined ? END : tokenOf(token, request.logprobs));
+    switch (verdict.type) {
+      case 'more':
+        return undefined;
+      case 'phase-end':
+        return verdict.rest;
+      case 'finished': {
+        const { reason, stop } = verdict;
+        of.isOver = true;
+        of.full = push({ type: 'choice-end', choice: of.choice, reason, ...present({ stop }) }) ?? of.full;
+        return undefined;
+      }
+    }
+  };
+
   for (const step of steps) {
     if (signal.aborted) throw abortReason(signal);
     switch (step.type) {
@@ -242,15 +245,30 @@ async function play(
     }
   }
   if (signal.aborted) throw abortReason(signal);
-  for (const of of choices) if (!of.isOver) await endChoice(of, 'stop');
-  const completionTokens = choices.reduce((sum, of) => sum + of.tokens, 0);
-  const thoughtOf = (of: OneChoice): number => (of.phase === lastPhase ? of.earlierTokens : of.tokens);
-  const reasoningTokens = choices.reduce((sum, of) => sum + thoughtOf(of), 0);
+  for (const of of choices) while (!of.isOver) await take(of, undefined);
+  const sum = (count: (of: Played) => number): number => choices.reduce((all, of) => all + count(of), 0);
+  const reasoningTokens = sum(({ output }) => output.thoughtTokens);
   await push({
     type: 'end',
-    usage: { promptTokens, cachedTokens: 0, completionTokens, ...(reasoningTokens > 0 ? { reasoningTokens } : {}) },
+    usage: {
+      promptTokens,
+      cachedTokens: 0,
+      completionTokens: sum(({ output }) => output.tokens),
+      ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
+    },
   });
 }
+
+const END: SampledToken<TokenLogprob> = { id: -1, bytes: new Uint8Array(), isEnd: true };
+
+const encoder = new TextEncoder();
+
+const tokenOf = (text: string, logprobs: EngineRequest['logprobs']): SampledToken<TokenLogprob> => ({
+  id: 0,
+  bytes: encoder.encode(text),
+  isEnd: false,
+  ...(logprobs ? { logprobs: logprobOf(text, logprobs.top) } : {}),
+});
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -263,7 +281,7 @@ function tokensOf(input: EngineInput): number {
 }
 
 function logprobOf(token: string, top: number): TokenLogprob {
-  const bytes = [...new TextEncoder().encode(token)];
+  const bytes = [...encoder.encode(token)];
   const entry = { token, bytes, logprob: -0.25 };
   return { ...entry, top: Array.from({ length: top }, (_, i) => ({ ...entry, logprob: -0.25 - i })) };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EngineEvent } from '../../core/event.ts';
 import { NO_STOP } from '../../core/request.ts';
+import type { ToolUse } from '../../core/request.ts';
 import type { EngineRequest } from '../engine.ts';
 import { createAnswer } from './answer.ts';
 import { createFaults } from './faults.ts';
@@ -31,6 +32,7 @@ function eventsOf(chunks: readonly object[], change: Partial<EngineRequest> = {}
 }
 
 const delta = (of: object, more: object = {}): object => ({ choices: [{ index: 0, delta: of, ...more }] });
+const call = (of: object): object => delta({ tool_calls: [of] });
 const finish = (reason: string, more: object = {}): object => delta({}, { finish_reason: reason, ...more });
 const choiceEnd = (reason: string) => ({ type: 'choice-end', choice: 0, reason });
 const end = (completionTokens: number) => ({
@@ -60,7 +62,6 @@ test('content is text, reasoning under either name is reasoning, a refusal is th
 });
 
 test('the first piece of a tool call opens it; an absent id is made', () => {
-  const call = (of: object): object => delta({ tool_calls: [of] });
   assert.deepEqual(
     eventsOf([
       call({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } }),
@@ -115,12 +116,141 @@ test('the form before tool calls is a call as well', () => {
   );
 });
 
-test('pieces of calls that are mixed up are a failure, not another call', () => {
-  const call = (index: number, name?: string): object =>
-    delta({ tool_calls: [{ index, id: `c${index}`, function: { ...(name ? { name } : {}), arguments: '1' } }] });
-  for (const chunks of [[call(0)], [call(0, 'f'), call(1, 'g'), call(0)], [call(0, 'f'), call(1, 'g'), call(0, 'f')]]) {
+test('a piece of a call that was never opened is a failure, not another call', () => {
+  const f = { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } };
+  const nameless = { index: 0, id: 'a', function: { arguments: '1' } };
+  const broken = [
+    [call(nameless)],
+    [call(f), call({ ...nameless, index: 1 })],
+    [call(f), delta({ content: 'and' }), call(nameless)],
+    [call(f), call({ index: 1, id: 'b', function: { name: 'g', arguments: '{' } }), call(nameless)],
+  ];
+  for (const chunks of broken) {
     assert.throws(() => eventsOf([...chunks, finish('tool_calls')]), { kind: 'upstream-failed' });
   }
+});
+
+test('calls that come mixed up are told one after another, the first as it comes', () => {
+  const chunks = [
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x' } }),
+    call({ index: 1, id: 'b', function: { name: 'g', arguments: '{"y' } }),
+    call({ index: 0, function: { arguments: '":1' } }),
+    call({ index: 1, function: { arguments: '":2}' } }),
+    call({ index: 2, id: 'c', function: { name: 'h', arguments: '' } }),
+    call({ index: 0, function: { arguments: '}' } }),
+    call({ index: 2, function: { arguments: '[]' } }),
+  ];
+  const told = [
+    { type: 'tool-call', choice: 0, index: 0, id: 'a', name: 'f' },
+    { type: 'tool-arguments', choice: 0, index: 0, text: '{"x' },
+    { type: 'tool-arguments', choice: 0, index: 0, text: '":1' },
+    { type: 'tool-arguments', choice: 0, index: 0, text: '}' },
+    { type: 'tool-call', choice: 0, index: 1, id: 'b', name: 'g' },
+    { type: 'tool-arguments', choice: 0, index: 1, text: '{"y":2}' },
+    { type: 'tool-call', choice: 0, index: 2, id: 'c', name: 'h' },
+    { type: 'tool-arguments', choice: 0, index: 2, text: '[]' },
+  ];
+  assert.deepEqual(eventsOf([...chunks, finish('tool_calls')]), [...told, choiceEnd('tool-calls'), end(0)]);
+  assert.deepEqual(eventsOf([...chunks.slice(0, 3), finish('length')]), [
+    ...told.slice(0, 3),
+    { type: 'tool-call', choice: 0, index: 1, id: 'b', name: 'g' },
+    { type: 'tool-arguments', choice: 0, index: 1, text: '{"y' },
+    choiceEnd('length'),
+    end(0),
+  ]);
+});
+
+test('however servers cut calls and what they leave out, the calls are the same', () => {
+  const told = [
+    ['tool-call', 'f_g'],
+    ['tool-arguments', '{"x":1}'],
+    ['tool-call', 'h'],
+    ['tool-arguments', '{}'],
+  ];
+  const cuts: Readonly<Record<string, readonly object[]>> = {
+    'whole, without index': [
+      { id: 'a', function: { name: 'f_g', arguments: '{"x":1}' } },
+      { id: 'b', function: { name: 'h', arguments: '{}' } },
+    ],
+    'whole, with neither index nor id': [
+      { function: { name: 'f_g', arguments: '{"x":1}' } },
+      { function: { name: 'h', arguments: '{}' } },
+    ],
+    'whole, all with the same index and no id': [
+      { index: 0, function: { name: 'f_g', arguments: '{"x":1}' } },
+      { index: 0, function: { name: 'h', arguments: '{}' } },
+    ],
+    'arguments as objects': [
+      { index: 0, id: 'a', function: { name: 'f_g', arguments: { x: 1 } } },
+      { index: 1, id: 'b', function: { name: 'h', arguments: {} } },
+    ],
+    'an empty id and a null name in what follows': [
+      { index: 0, id: 'a', function: { name: 'f_g', arguments: '' } },
+      { index: 0, id: '', function: { name: null, arguments: '{"x"' } },
+      { index: 0, id: null, function: { name: '', arguments: ':1}' } },
+      { index: 1, id: 'b', function: { name: 'h', arguments: '{}' } },
+    ],
+    'the name again in every piece': [
+      { index: 0, id: 'a', function: { name: 'f_g', arguments: '' } },
+      { index: 0, function: { name: 'f_g', arguments: '{"x":' } },
+      { index: 0, function: { name: 'f_g', arguments: '1}' } },
+      { index: 0, function: { name: 'f_g', arguments: '' } },
+      { index: 1, id: 'b', function: { name: 'h', arguments: '{}' } },
+    ],
+    'the name in pieces': [
+      { index: 0, id: 'a', function: { name: 'f_' } },
+      { index: 0, function: { name: 'g', arguments: '{"x":1}' } },
+      { index: 1, id: 'b', function: { name: 'h', arguments: '{}' } },
+    ],
+    'a new id in every piece': [
+      { index: 0, id: 'a', function: { name: 'f_g', arguments: '{"x"' } },
+      { index: 0, id: 'b', function: { arguments: ':1}' } },
+      { index: 1, id: 'c', function: { name: 'h', arguments: '{}' } },
+    ],
+    'no arguments where there are none': [
+      { index: 0, id: 'a', function: { name: 'f_g', arguments: '{"x":1}' } },
+      { index: 1, id: 'b', function: { name: 'h', arguments: '' } },
+    ],
+  };
+  for (const [name, pieces] of Object.entries(cuts)) {
+    for (const chunks of [pieces.map((piece) => call(piece)), [delta({ tool_calls: pieces })]]) {
+      const events = eventsOf([...chunks, finish('stop')]);
+      const joined: string[][] = [];
+      for (const event of events) {
+        if (event.type === 'tool-call') joined.push([event.type, event.name]);
+        if (event.type !== 'tool-arguments') continue;
+        const before = joined.at(-1);
+        if (before?.[0] === event.type) before[1] += event.text;
+        else joined.push([event.type, event.text]);
+      }
+      assert.deepEqual(joined, told, name);
+      assert.deepEqual(events.at(-2), choiceEnd('tool-calls'), name);
+    }
+  }
+});
+
+test('where one call is allowed, the first is told', () => {
+  const toolUse: ToolUse = {
+    tools: [{ name: 'f', description: '', parameters: undefined, field: 'tools[0].function.parameters' }],
+    choice: 'auto',
+    isParallel: false,
+    streamsComplex: false,
+  };
+  const pieces = [
+    { index: 0, id: 'a', function: { name: 'f', arguments: '{}' } },
+    { index: 1, id: 'b', function: { name: 'f', arguments: '{"x":' } },
+    { index: 1, function: { arguments: '1}' } },
+  ];
+  const chunks = [...pieces.map((piece) => call(piece)), finish('tool_calls')];
+  const names = (use: ToolUse): string[] =>
+    eventsOf(chunks, { input: { type: 'messages', messages: [], toolUse: use } }).map(({ type }) => type);
+  assert.deepEqual(names(toolUse), ['tool-call', 'tool-arguments', 'choice-end', 'end']);
+  assert.equal(names({ ...toolUse, isParallel: true }).filter((type) => type === 'tool-call').length, 2);
+});
+
+test('an upstream that sends no end of calls breaks off', () => {
+  const endless = Array.from({ length: 129 }, (_, index) => call({ index, id: `c${index}`, function: { name: 'f' } }));
+  assert.throws(() => eventsOf(endless), { kind: 'upstream-failed' });
 });
 
 test('reasons for the end are known ones or the answer is broken', () => {
@@ -128,6 +258,7 @@ test('reasons for the end are known ones or the answer is broken', () => {
   assert.deepEqual(reasonOf('stop'), choiceEnd('stop'));
   assert.deepEqual(reasonOf('content_filter'), choiceEnd('stop'));
   assert.deepEqual(reasonOf('length'), choiceEnd('length'));
+  assert.deepEqual(reasonOf('tool_calls'), choiceEnd('stop'));
   for (const word of ['abort', 'error', 'banana', 'toString']) {
     assert.throws(() => reasonOf(word), { kind: 'upstream-failed' });
   }
@@ -193,6 +324,14 @@ test('log probabilities: bytes are made where missing, the extremely low have no
     ],
   });
   assert.deepEqual(eventsOf(chunks)[0], { type: 'text', choice: 0, text: 'é', tokens: 1, phase: 0 });
+});
+
+test('tokens without text after a call began are its markup, and have no log probabilities', () => {
+  const logprobs = { content: [{ token: '</x>', logprob: -1 }] };
+  const called = call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } });
+  const chunks = [delta({ content: '' }, { logprobs }), called, delta({ content: '' }, { logprobs })];
+  const types = eventsOf([...chunks, finish('tool_calls')], { logprobs: { top: 0 } }).map(({ type }) => type);
+  assert.deepEqual(types, ['text', 'tool-call', 'tool-arguments', 'choice-end', 'end']);
 });
 
 test('the last usage counts, wherever it stands', () => {

@@ -25,11 +25,14 @@ export interface AnswerNeeds {
 }
 
 export function createAnswer(request: EngineRequest, { newCallId, faults }: AnswerNeeds): Answer {
+  const { input } = request;
+  const toolUse = input.type === 'messages' ? input.toolUse : undefined;
   const choices = Array.from({ length: request.choices }, (_, choice) =>
     createChoice({
       choice,
       topLogprobs: request.logprobs?.top,
       stops: request.stop.strings,
+      isSingleCall: toolUse !== undefined && !toolUse.isParallel,
       newCallId,
       faults,
     }),

@@ -1,4 +1,5 @@
 import type { EngineEvent } from '../../core/event.ts';
+import { createCalls } from './calls.ts';
 import type { WireChoice, WireDelta, WireToolCall } from './chunk.ts';
 import type { Faults } from './faults.ts';
 import { toFinishReason } from './finish-reason.ts';
@@ -9,6 +10,8 @@ export interface ChoiceNeeds {
   /** Alternatives to a token that were asked for; undefined: no log probabilities at all. */
   readonly topLogprobs: number | undefined;
   readonly stops: readonly string[];
+  /** At most one tool call is told. */
+  readonly isSingleCall: boolean;
   readonly newCallId: () => string;
   readonly faults: Faults;
 }
@@ -19,34 +22,9 @@ export interface Choice {
   isEnded(): boolean;
 }
 
-interface OpenCall {
-  readonly index: number;
-  readonly wireIndex: number | undefined;
-  readonly wireId: string | undefined;
-}
-
-export function createChoice({ choice, topLogprobs, stops, newCallId, faults }: ChoiceNeeds): Choice {
+export function createChoice({ choice, topLogprobs, stops, isSingleCall, newCallId, faults }: ChoiceNeeds): Choice {
   let isEnded = false;
-  let calls = 0;
-  let open: OpenCall | undefined;
-
-  const pushCall = (wire: WireToolCall, emit: (event: EngineEvent) => void): void => {
-    if (!open || !continues(wire, open)) {
-      const wireIndex = wire.index ?? undefined;
-      const goesBack = wireIndex !== undefined && wireIndex < (open?.wireIndex ?? 0);
-      if (!wire.function?.name || goesBack) throw faults.failed('sent a piece of a tool call that is not open');
-      open = { index: calls++, wireIndex, wireId: wire.id || undefined };
-      emit({
-        type: 'tool-call',
-        choice,
-        index: open.index,
-        id: open.wireId ?? newCallId(),
-        name: wire.function.name,
-      });
-    }
-    const text = wire.function?.arguments;
-    if (text) emit({ type: 'tool-arguments', choice, index: open.index, text });
-  };
+  const calls = createCalls({ choice, isSingle: isSingleCall, newCallId, faults });
 
   return {
     push(wire, emit) {
@@ -54,13 +32,15 @@ export function createChoice({ choice, topLogprobs, stops, newCallId, faults }: 
       const text = (delta.content ?? '') + (delta.refusal ?? '');
       const reasoning = delta.reasoning_content || delta.reasoning || '';
       const pieces = callsIn(delta);
-      const logprobs = reasoning === '' && pieces.length === 0 ? logprobsOf(wire, topLogprobs) : undefined;
+      // Tokens without text after a call began are its markup.
+      const isText = reasoning === '' && pieces.length === 0 && (text !== '' || calls.count() === 0);
+      const logprobs = isText ? logprobsOf(wire, topLogprobs) : undefined;
       const saysSomething = text !== '' || reasoning !== '' || pieces.length > 0 || logprobs !== undefined;
       if (isEnded) {
         if (saysSomething) throw faults.failed('went on after the end of a choice');
         return;
       }
-      if (text !== '' || reasoning !== '') open = undefined;
+      if (text !== '' || reasoning !== '') calls.close(emit, { isCut: false });
       if (reasoning !== '') emit({ type: 'reasoning', choice, text: reasoning, tokens: 1 });
       if (text !== '' || logprobs)
         emit({
@@ -71,28 +51,18 @@ export function createChoice({ choice, topLogprobs, stops, newCallId, faults }: 
           phase: 0,
           ...(logprobs ? { logprobs } : {}),
         });
-      for (const piece of pieces) pushCall(piece, emit);
+      for (const piece of pieces) calls.push(piece, emit);
       if (!wire.finish_reason) return;
-      const reason = toFinishReason(wire.finish_reason, calls > 0);
+      const reason = toFinishReason(wire.finish_reason, calls.count() > 0);
       if (!reason)
         throw faults.failed(`ended with the finish reason ${JSON.stringify(wire.finish_reason.slice(0, 40))}`);
+      calls.close(emit, { isCut: reason === 'length' });
       const stop = stops.find((each) => each === wire.stop_reason || each === wire.matched_stop);
       emit({ type: 'choice-end', choice, reason, ...(stop === undefined ? {} : { stop }) });
       isEnded = true;
     },
     isEnded: () => isEnded,
   };
-}
-
-/**
- * Whether a piece belongs to the open call. Some servers leave the index out or give every call the same; some repeat
- * the name, or make a new id for every piece. A name together with another id is a new call under any of them.
- */
-function continues({ index, id, function: named }: WireToolCall, open: OpenCall): boolean {
-  const hasIndex = index !== null && index !== undefined;
-  if (hasIndex && index !== open.wireIndex) return false;
-  if (!named?.name) return true;
-  return id ? id === open.wireId : hasIndex;
 }
 
 /** The form before tool calls had indexes is a call like any other. */

@@ -9,7 +9,15 @@ const Alternative = z.object({
 
 const Logprob = Alternative.extend({ top_logprobs: z.array(Alternative).nullish() });
 
-const FunctionDelta = z.object({ name: z.string().nullish(), arguments: z.string().nullish() });
+/** Text, but some servers parse it first. */
+const Arguments = z.union([
+  z.string(),
+  z
+    .custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
+    .transform((value) => JSON.stringify(value)),
+]);
+
+const FunctionDelta = z.object({ name: z.string().nullish(), arguments: Arguments.nullish() });
 
 const ToolCallDelta = z.object({
   index: z.int().min(0).nullish(),

@@ -14,9 +14,9 @@ const REASONS: ReadonlyMap<string, FinishReason> = new Map([
 
 /**
  * Undefined for any other word (`abort`, `error`): an end that nobody knows is no natural end.
- * @param hasCalls A choice that called a tool ended for that, also where the server says `stop`.
+ * @param hasCalls A choice that called a tool ended for that, and one that did not ended by itself, whatever the server says.
  */
 export function toFinishReason(word: string, hasCalls: boolean): FinishReason | undefined {
   const reason = REASONS.get(word);
-  return reason === 'stop' && hasCalls ? 'tool-calls' : reason;
+  return reason === undefined || reason === 'length' ? reason : hasCalls ? 'tool-calls' : 'stop';
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { OutputFormat, ToolUse } from '../../core/request.ts';
 import type { EngineRequest } from '../engine.ts';
 import { REQUEST } from './__fixtures__/request.ts';
 import { requestBody } from './request-body.ts';
@@ -116,10 +117,53 @@ test('messages keep their roles, images, calls and answers to calls', () => {
   });
 });
 
+test('tools, their choice and the form of the answer are in the words of the format', () => {
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] as const;
+  const parameters = { type: 'object', properties: { x: { type: 'number' } } };
+  const toolUse: ToolUse = {
+    tools: [
+      { name: 'f', description: 'Finds', parameters, field: 'tools[0].function.parameters' },
+      { name: 'g', description: '', parameters: undefined, field: 'tools[1].function.parameters' },
+    ],
+    choice: 'auto',
+    isParallel: false,
+    streamsComplex: true,
+  };
+  const tools = [
+    { type: 'function', function: { name: 'f', description: 'Finds', parameters } },
+    { type: 'function', function: { name: 'g', parameters: { type: 'object', properties: {} } } },
+  ];
+  const bodyOf = (more: { toolUse?: ToolUse; outputFormat?: OutputFormat }): object =>
+    requestBody(request({ input: { type: 'messages', messages, ...more } }), 'm');
+  assert.deepEqual(bodyOf({ toolUse }), { ...PLAIN, tools, parallel_tool_calls: false });
+  assert.deepEqual(bodyOf({ toolUse: { ...toolUse, choice: 'required', isParallel: true } }), {
+    ...PLAIN,
+    tools,
+    tool_choice: 'required',
+    parallel_tool_calls: true,
+  });
+  assert.deepEqual(bodyOf({ toolUse: { ...toolUse, choice: { name: 'g' } } }), {
+    ...PLAIN,
+    tools,
+    tool_choice: { type: 'function', function: { name: 'g' } },
+    parallel_tool_calls: false,
+  });
+  assert.deepEqual(bodyOf({ outputFormat: { type: 'json-object' } }), {
+    ...PLAIN,
+    response_format: { type: 'json_object' },
+  });
+  const schema = { type: 'array' };
+  const field = 'response_format.json_schema.schema';
+  assert.deepEqual(bodyOf({ outputFormat: { type: 'json-schema', name: 'x', schema, field } }), {
+    ...PLAIN,
+    response_format: { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } },
+  });
+});
+
 test('what the format cannot say is refused by name', () => {
   const refusals: readonly [Partial<EngineRequest>, string | undefined][] = [
     [{ stop: { strings: [], tokens: [[1]] } }, 'stop'],
-    [{ phases: [{}] }, undefined],
+    [{ phases: [{ kind: 'answer' }] }, undefined],
     [
       { input: { type: 'messages', messages: [{ role: 'assistant', content: [], partial: true }] } },
       'messages[0].partial',

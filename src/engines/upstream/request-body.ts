@@ -1,7 +1,7 @@
 import { ServiceError } from '../../core/error.ts';
-import type { Message } from '../../core/message.ts';
+import type { Message, Tool } from '../../core/message.ts';
 import { textOf } from '../../core/message.ts';
-import type { Sampling } from '../../core/request.ts';
+import type { OutputFormat, Sampling, ToolUse } from '../../core/request.ts';
 import { present } from '../../lib/present.ts';
 import type { EngineRequest } from '../engine.ts';
 
@@ -19,6 +19,8 @@ export function requestBody(request: EngineRequest, model: string): object {
   return {
     model,
     messages: input.messages.map(toMessage),
+    ...(input.toolUse ? toTools(input.toolUse) : {}),
+    ...(input.outputFormat ? { response_format: toResponseFormat(input.outputFormat) } : {}),
     stream: true,
     stream_options: { include_usage: true },
     ...toSampling(request.sampling),
@@ -51,6 +53,34 @@ function toSampling({ topK, logitBias, ...rest }: Sampling): object {
     logit_bias: logitBias && logitBias.size > 0 ? Object.fromEntries(logitBias) : undefined,
     seed: rest.seed,
   });
+}
+
+function toTools({ tools, choice, isParallel }: ToolUse): object {
+  return {
+    tools: tools.map(toTool),
+    // Beside tools, auto is what every server does by itself.
+    ...(choice === 'auto' ? {} : { tool_choice: typeof choice === 'string' ? choice : toChoice(choice) }),
+    // Servers differ in what absent means.
+    parallel_tool_calls: isParallel,
+  };
+}
+
+const toChoice = ({ name }: { readonly name: string }): object => ({ type: 'function', function: { name } });
+
+const toTool = ({ name, description, parameters }: Tool): object => ({
+  type: 'function',
+  function: {
+    name,
+    ...(description === '' ? {} : { description }),
+    // Templates look for the properties of what a server lets be absent.
+    parameters: parameters ?? { type: 'object', properties: {} },
+  },
+});
+
+/** `strict`, because our callers are told that the schema holds; servers that cannot say so refuse. */
+function toResponseFormat(format: OutputFormat): object {
+  if (format.type === 'json-object') return { type: 'json_object' };
+  return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema, strict: true } };
 }
 
 function toMessage(message: Message): object {

@@ -18,6 +18,7 @@ const KEY = 'sk-upstream-0123456789';
 
 const frame = (value: unknown): string => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`;
 const say = (content: string): string => frame({ choices: [{ index: 0, delta: { content } }] });
+const call = (of: object): string => frame({ choices: [{ index: 0, delta: { tool_calls: [of] } }] });
 const FINISH = frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
 const USAGE = frame({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } });
 const DONE = frame('[DONE]');
@@ -129,8 +130,34 @@ describe('an upstream as an engine', () => {
   });
 
   const whole = [': ping\n\n', say('naïve 漢字'), say('🙂\r\n'), FINISH.replaceAll('\n', '\r\n'), USAGE, DONE];
+  const called = [
+    say('I look.'),
+    call({ index: 0, id: 'a', type: 'function', function: { name: 'find', arguments: '' } }),
+    call({ index: 0, id: '', function: { arguments: '{"what":' } }),
+    call({ index: 1, type: 'function', function: { name: 'näh', arguments: '{"é":' } }),
+    call({ index: 0, function: { arguments: '"漢"}' } }),
+    call({ index: 1, function: { arguments: '1}' } }),
+    FINISH,
+    USAGE,
+    DONE,
+  ];
   const cuttings: readonly { name: string; pieces: readonly string[]; expected: readonly EngineEvent[] }[] = [
     { name: 'a whole answer', pieces: whole, expected: [text('naïve 漢字'), text('🙂\r\n'), CHOICE_END, END] },
+    {
+      name: 'one with two calls, mixed up',
+      pieces: called,
+      expected: [
+        text('I look.'),
+        { type: 'tool-call', choice: 0, index: 0, id: 'a', name: 'find' },
+        { type: 'tool-arguments', choice: 0, index: 0, text: '{"what":' },
+        { type: 'tool-arguments', choice: 0, index: 0, text: '"漢"}' },
+        { type: 'tool-call', choice: 0, index: 1, id: 'call_made', name: 'näh' },
+        { type: 'tool-arguments', choice: 0, index: 1, text: '{"é":' },
+        { type: 'tool-arguments', choice: 0, index: 1, text: '1}' },
+        { ...CHOICE_END, reason: 'tool-calls' },
+        END,
+      ],
+    },
     {
       name: 'a broken one',
       pieces: [...whole.slice(0, 3), frame('{"x'), DONE],

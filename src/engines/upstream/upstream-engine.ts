@@ -62,7 +62,14 @@ export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
 
   return {
     state: 'ready',
-    capabilities: { input: 'chat', logprobs: true, grammar: false, phases: false, choicesMax: CHOICES_MAX },
+    capabilities: {
+      input: 'chat',
+      logprobs: true,
+      grammar: false,
+      phases: false,
+      cache: false,
+      choicesMax: CHOICES_MAX,
+    },
     async start(request, signal) {
       const body = JSON.stringify(requestBody(request, model));
       const call = await connection.post(body, { requestId: request.id, signal });

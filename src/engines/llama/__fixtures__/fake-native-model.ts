@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
-import type { DecodeItem, NativeGrammar, NativeModel, SamplerOptions } from '../native-model.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { GrammarRefusedError } from '../grammar-compiler.ts';
+import type { CompileGrammars } from '../grammar-compiler.ts';
+import type { NativeGrammar } from '../native-grammars.ts';
+import type { DecodeItem, NativeModel, SamplerOptions } from '../native-model.ts';
 import type { LogitPlace } from '../raw-probabilities.ts';
 
 export const IM_START = 256;
@@ -15,12 +19,14 @@ export interface FakeOptions {
   readonly batchTokensMax?: number;
   /**
    * What the model says after a prompt whose last `|` ends `prompt`; then it ends. Without a `|` in the context it never
-   * ends: each token is a letter that depends on everything before it and on the seed.
+   * ends: each token is a letter that depends on everything before it and on the seed. A list is of tokens.
    */
-  readonly answer?: (prompt: string, seed: number) => string;
+  readonly answer?: (prompt: string, seed: number) => string | readonly number[];
   /** Runs in the middle of each decode, before its result is known. A throw is a failed decode. */
   readonly onDecode?: (items: readonly DecodeItem[], count: number) => void;
   readonly canTruncate?: boolean;
+  /** Runs before a state is written; a throw is a full disk. */
+  readonly onSave?: (file: string) => void;
 }
 
 export interface FakeNativeModel extends NativeModel {
@@ -46,6 +52,7 @@ export function createFakeNativeModel({
   answer,
   onDecode,
   canTruncate = true,
+  onSave,
 }: FakeOptions = {}): FakeNativeModel {
   const cells: number[][] = Array.from({ length: sequences }, () => []);
   const decodes: (readonly DecodeItem[])[] = [];
@@ -63,9 +70,9 @@ export function createFakeNativeModel({
     const text = textOfTokens(context);
     const from = text.lastIndexOf('|') + 1;
     if (from === 0 || !answer) return letterAfter(context, seed);
-    const bytes = encoder.encode(answer(text.slice(0, from), seed));
-    const said = context.length - context.lastIndexOf('|'.charCodeAt(0)) - 1;
-    return bytes[said] ?? IM_END;
+    const said = answer(text.slice(0, from), seed);
+    const tokens = typeof said === 'string' ? encoder.encode(said) : said;
+    return tokens[context.length - context.lastIndexOf('|'.charCodeAt(0)) - 1] ?? IM_END;
   };
 
   return {
@@ -144,9 +151,9 @@ export function createFakeNativeModel({
       return { token: -0.5, top: [token, 65, 66, 67, 68].slice(0, top).map((id, i) => ({ token: id, logprob: -0.5 - i })) };
     },
     /** The "grammar" is the one text that it allows. */
-    async createGrammar(gbnf): Promise<NativeGrammar> {
-      if (gbnf === 'bad') throw new Error('Failed to parse grammar');
-      return { newState: () => gbnf };
+    createGrammar(gbnf): NativeGrammar {
+      if (gbnf === 'broken') throw new Error('Failed to parse grammar');
+      return { newState: () => gbnf, letGo: () => undefined };
     },
     truncate(sequence, length) {
       cellsOf(sequence).length = canTruncate ? length : 0;
@@ -158,9 +165,28 @@ export function createFakeNativeModel({
       assert.deepEqual([...tokens], cellsOf(from), 'a copy of something else than the cells hold');
       cellsOf(to).splice(0, Infinity, ...tokens);
     },
+    async saveState(sequence, tokens, file) {
+      assert.deepEqual([...tokens], cellsOf(sequence), 'a state of something else than the cells hold');
+      onSave?.(file);
+      await writeFile(file, JSON.stringify(tokens));
+    },
+    async loadState(sequence, file) {
+      assert.equal(cellsOf(sequence).length, 0, 'a state is loaded into an empty sequence');
+      const tokens: number[] = JSON.parse(await readFile(file, 'utf8'));
+      cellsOf(sequence).push(...tokens);
+      return [...tokens];
+    },
     dispose: async () => undefined,
   };
 }
+
+/** Grammars of the fake model are texts. `bad` is refused; `broken` only shows when the library parses it. */
+export const compileTexts: CompileGrammars = async (grammars) =>
+  grammars.map((grammar) => {
+    const text = grammar.type === 'text' ? grammar.text : JSON.stringify(grammar);
+    if (text === 'bad') throw new GrammarRefusedError('The schema is bad.', 'tools[0]');
+    return text;
+  });
 
 /** Special tokens show as their texts. */
 export function textOfTokens(tokens: readonly number[]): string {

@@ -1,11 +1,12 @@
 import type { Clock } from '../../../lib/clock.ts';
+import type { PrefixStore } from '../prefix-store.ts';
 import type { GenerateCall, Line, Refusal } from '../protocol.ts';
 import { createScheduler } from '../scheduler.ts';
 import type { Running, Scheduler } from '../scheduler.ts';
-import { createFakeNativeModel } from './fake-native-model.ts';
+import { compileTexts, createFakeNativeModel } from './fake-native-model.ts';
 import type { FakeNativeModel, FakeOptions } from './fake-native-model.ts';
 
-export interface CallOptions extends Partial<Omit<GenerateCall, 'input' | 'owner'>> {
+export interface CallOptions extends Partial<Omit<GenerateCall, 'owner'>> {
   readonly prompt?: string;
   readonly workspace?: string;
   readonly key?: string;
@@ -38,13 +39,17 @@ export interface Room {
 
 export interface RoomOptions extends FakeOptions {
   readonly clock?: Clock;
+  readonly prefixes?: PrefixStore;
   readonly queuePlacesMax?: number;
   readonly queueWaitMsMax?: number;
   readonly readerWaitMsMax?: number;
+  /** The process is to end. */
+  readonly onEnd?: () => void;
 }
 
 /** A scheduler on the fake model. */
-export function createRoom({ clock, queuePlacesMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000, ...fake }: RoomOptions = {}): Room {
+export function createRoom({ clock, prefixes, queuePlacesMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000,
+  onEnd = () => undefined, ...fake }: RoomOptions = {}): Room {
   const model = createFakeNativeModel(fake);
   const scheduler = createScheduler(model, {
     clock: clock ?? { now: () => 0, monotonic: () => 0 },
@@ -53,6 +58,9 @@ export function createRoom({ clock, queuePlacesMax = 8, queueWaitMsMax = 60_000,
     readerWaitMsMax,
     stateFile: 'none',
     random: () => 1,
+    compile: compileTexts,
+    end: onEnd,
+    ...(prefixes ? { prefixes } : {}),
   });
   const submit = (options: CallOptions = {}): Heard => submitTo(scheduler, options);
   return {

@@ -1,0 +1,35 @@
+import { assert } from '../../lib/assert.ts';
+import type { Cells } from './cells.ts';
+import type { ExplicitCache } from './explicit-cache.ts';
+import type { Job } from './job.ts';
+import type { Slot, Slots } from './slots.ts';
+
+interface Needs {
+  readonly slots: Slots;
+  readonly cells: Cells;
+  readonly explicit: ExplicitCache;
+}
+
+/** Gives a job its first sequence, with as much of its prompt as a live sequence or the explicit cache has. */
+export function createTakeSequence({ slots, cells, explicit }: Needs): (job: Job) => Promise<Slot> {
+  return async function take(job) {
+    const { call, prompt, isSeeded } = job;
+    const { workspace } = call.owner;
+    const plan = slots.plan(prompt, { workspace, isSeeded });
+    assert(plan, 'a sequence was free');
+    const found = explicit.find(job);
+    const hit = found && found.tokens > plan.reused ? found : undefined;
+    const slot = hit ? slots.take() : plan.slot;
+    assert(slot, 'a sequence was free');
+    slots.hold(slot, workspace);
+    job.slots.push(slot);
+    if (hit && !(await explicit.load(hit, slot))) {
+      job.slots.pop();
+      slots.release(slot);
+      return await take(job);
+    }
+    if (!hit && plan.copyFrom) await cells.copy(plan.copyFrom, slot);
+    cells.truncate(slot, hit ? hit.tokens : plan.reused);
+    return slot;
+  };
+}
