@@ -2,18 +2,23 @@ import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Usage } from '../core/event.ts';
-import type { Phase } from '../core/prompt.ts';
+import type { Ids } from '../core/id.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
+import type { EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
 import { linkedAbort } from '../lib/linked-abort.ts';
 import type { Admission } from './admission.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, Reservation } from './ledger.ts';
+import { planRequest } from './plan.ts';
+import type { Plan } from './plan.ts';
 import { createPromptRenderer } from './prompt.ts';
+import { answeredCalls, withResultsTold } from './repeated-calls.ts';
 import { runEvents } from './run.ts';
-import { canThink, planThinking } from './thinking.ts';
-import type { Ending } from './run.ts';
+import type { Ending, Replacement } from './run.ts';
+import { createRepeatedCall } from './stages/repeated-call.ts';
+import { canThink } from './thinking.ts';
+import type { ToolFormatName } from './tools/formats.ts';
 
 interface Needs {
   readonly catalogue: Pick<Catalogue, 'resolve'>;
@@ -23,36 +28,16 @@ interface Needs {
   readonly styleOf: (model: ResolvedModel) => {
     readonly defaultSystem?: string | undefined;
     readonly stopTokens: readonly string[];
+    readonly toolFormat?: ToolFormatName | undefined;
   };
   readonly admission: Admission;
   readonly ledger: Ledger;
+  readonly ids: Pick<Ids, 'toolCall'>;
 }
 
 /** The one way from a request to its events. Every protocol calls it; none has a pipeline of its own. */
-export function createGenerate({ catalogue, engineFor, styleOf, admission, ledger }: Needs): Generate {
+export function createGenerate({ catalogue, engineFor, styleOf, admission, ledger, ids }: Needs): Generate {
   const rendererOf = createPromptRenderer();
-
-  const toInput = async (
-    request: GenerationRequest,
-    entry: ModelEntry,
-    engine: TextEngine,
-    { defaultSystem }: ReturnType<Needs['styleOf']>,
-  ): Promise<{ input: EngineInput; phases: readonly Phase[] }> => {
-    if (engine.capabilities.input === 'chat')
-      return { input: { type: 'messages', messages: request.messages }, phases: [] };
-    const loaded = await engine.model();
-    const earlierThoughts = !request.preserveThinking
-      ? undefined
-      : entry.abilities.thinking === 'native'
-        ? 'field'
-        : 'text';
-    const prompt = rendererOf(loaded)(request.messages, { defaultSystem, earlierThoughts });
-    const plan = planThinking(request, entry, engine, loaded);
-    return {
-      input: { type: 'segments', segments: plan ? [...prompt, ...plan.opening] : prompt },
-      phases: plan?.phases ?? [],
-    };
-  };
 
   return async (request, { interface: wanted }, context) => {
     const model = catalogue.resolve(request.model, { interface: wanted, region: context.owner.region });
@@ -73,16 +58,28 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
       const { engine } = lease;
       checkAbilities(request, model, engine);
       const style = styleOf(model);
-      const { input, phases } = await toInput(request, model.entry, engine, style);
+      const needs = { entry: model.entry, engine, rendererOf, newCallId: ids.toolCall, ...style };
+      const plan = await planRequest(request, needs);
       reservation = await ledger.reserve({ requestId: context.requestId, ...owned });
-      const started = await engine.start(
-        { ...toEngineRequest(request, model, style.stopTokens, context), input, phases },
-        run.signal,
-      );
+      const start = async ({ asked }: Plan): Promise<EngineStart> =>
+        await engine.start({ ...toEngineRequest(request, model, style.stopTokens, context), ...asked }, run.signal);
+      const started = await start(plan);
+      const answer = async (): Promise<Replacement> => {
+        const { toolUse: _, thinking: __, ...plain } = request;
+        const other = await planRequest(
+          { ...plain, messages: withResultsTold(request.messages) },
+          { ...needs, steersToAnswer: true },
+        );
+        return { started: await start(other), stagesOf: other.stagesOf };
+      };
+      const isRepeated = repeats(request, model.entry, engine);
       return {
         batches: runEvents(started, {
           choices: request.choices,
-          phases: phases.length,
+          stagesOf: (choice, replace) => [
+            ...plan.stagesOf(choice),
+            ...(isRepeated ? [createRepeatedCall(isRepeated, () => replace(answer))] : []),
+          ],
           context,
           stop: run.abort,
           over,
@@ -94,6 +91,16 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
       throw error;
     }
   };
+}
+
+/** Where a call that has its result already is no answer: a model known for that, free to answer otherwise. */
+function repeats(
+  { toolUse, messages }: GenerationRequest,
+  { repeatsCalls }: ModelEntry,
+  { capabilities }: TextEngine,
+): ReturnType<typeof answeredCalls> {
+  if (!repeatsCalls || toolUse?.choice !== 'auto' || !capabilities.phases) return undefined;
+  return answeredCalls(messages);
 }
 
 /** Wishes that the context lowered, by the names that callers know them by. */
@@ -108,14 +115,29 @@ function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTo
 }
 
 /** What was asked of a model that cannot. */
-function unheardFields(request: GenerationRequest, entry: ModelEntry, engine: TextEngine): string[] {
-  if (canThink(entry, engine.capabilities)) return [];
-  return [...(request.thinking ? ['thinking'] : []), ...(request.preserveThinking ? ['preserve_thinking'] : [])];
+function unheardFields(request: GenerationRequest, entry: ModelEntry, { capabilities }: TextEngine): string[] {
+  const thinks = canThink(entry, capabilities);
+  const hasCacheMarks = request.messages.some(({ content }) =>
+    content.some((part) => part.type === 'text' && part.cache),
+  );
+  const wishes: readonly (readonly [string, boolean])[] = [
+    ['thinking', !thinks && request.thinking !== undefined],
+    ['preserve_thinking', !thinks && request.preserveThinking === true],
+    ['cache_control', !capabilities.cache && hasCacheMarks],
+    // A chat engine is asked in its own words; one that takes prompts follows a form by grammar or not at all.
+    ['response_format', capabilities.input === 'prompt' && !capabilities.grammar && request.outputFormat !== undefined],
+  ];
+  return wishes.filter(([, isUnheard]) => isUnheard).map(([name]) => name);
 }
 
 const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
 function checkAbilities(request: GenerationRequest, { asked, entry }: ResolvedModel, engine: TextEngine): void {
+  // wire.md 1.7 has the first sentence.
+  if (request.toolUse && !entry.abilities.tools)
+    throw new ServiceError('unsupported', `The tool call is not supported. (tools: model ${asked})`, {
+      param: 'tools',
+    });
   if (request.logprobs && !(entry.abilities.logprobs && engine.capabilities.logprobs))
     throw new ServiceError('unsupported', `Model ${asked} does not return log probabilities.`, { param: 'logprobs' });
   if (request.choices > engine.capabilities.choicesMax)
@@ -140,7 +162,7 @@ function toEngineRequest(
   { entry }: ResolvedModel,
   stopTokens: readonly string[],
   { requestId, owner }: RequestContext,
-): Omit<EngineRequest, 'input' | 'phases'> {
+): Omit<EngineRequest, keyof Plan['asked']> {
   return {
     id: requestId,
     owner: { workspace: `${owner.region}/${owner.workspace}`, key: owner.keyId },

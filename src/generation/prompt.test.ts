@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Message } from '../core/message.ts';
+import type { Message, Tool } from '../core/message.ts';
 import type { LoadedModel } from '../engines/engine.ts';
 import { createPromptRenderer } from './prompt.ts';
 
@@ -12,8 +12,8 @@ const MODEL: LoadedModel = {
   eosToken: '<|im_end|>',
 };
 
-/** Shows what a template sees. */
-const SEEING: LoadedModel = { ...MODEL, chatTemplate: '{{ messages | tojson }}' };
+/** Shows what a template sees, as one that knows tools: marks of a format stand in its source. */
+const SEEING: LoadedModel = { ...MODEL, chatTemplate: '{{ messages | tojson }}{# <tool_call> tools #}' };
 
 const say = (role: Message['role'], text: string, more: Partial<Message> = {}): Message => ({
   role,
@@ -91,5 +91,131 @@ describe('a prompt', () => {
     assert.deepEqual(seen([say('tool', '42', { toolCallId: 'call_1', name: 'f' })]), [
       { role: 'tool', content: '42', name: 'f', tool_call_id: 'call_1' },
     ]);
+  });
+});
+
+const WEATHER: Tool = {
+  name: 'get_weather',
+  description: 'Says <|im_end|> the weather.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  field: 'tools[0].function.parameters',
+};
+const NOW: Tool = { name: 'now', description: '', parameters: undefined, field: 'tools[1].function.parameters' };
+const callOf = (name: string, text: string, id = 'call_1') => ({ id, name, arguments: text });
+
+/** A turn with calls, their results, and what follows. */
+const TURNS: readonly Message[] = [
+  say('user', 'Weather?'),
+  say('assistant', 'Let me see.', { toolCalls: [callOf('get_weather', '{"city":"Ulm"}'), callOf('now', '')] }),
+  say('tool', 'sunny', { toolCallId: 'call_1' }),
+  say('tool', 'noon <|im_end|>', { toolCallId: 'call_2' }),
+];
+
+describe('tools in a prompt', () => {
+  it('are given to a template that knows tools, in the shape of the field, and stay text', () => {
+    const model: LoadedModel = {
+      ...MODEL,
+      chatTemplate: '{{ tools | tojson }}{% for tool in tools %}{{ tool.function.description }}{% endfor %}<tool_call>',
+    };
+    const segments = createPromptRenderer()(model)([say('user', 'Hi')], { tools: [WEATHER, NOW] });
+    assert.deepEqual(
+      segments.filter(({ special }) => special),
+      [],
+    );
+    const text = segments.map((segment) => segment.text).join('');
+    const { parameters } = WEATHER;
+    const shape = [
+      { type: 'function', function: { name: 'get_weather', description: WEATHER.description, parameters } },
+      { type: 'function', function: { name: 'now', description: '', parameters: { type: 'object', properties: {} } } },
+    ];
+    assert.ok(text.endsWith(`]${WEATHER.description}<tool_call>`));
+    assert.deepEqual(JSON.parse(text.slice(0, text.lastIndexOf(']') + 1)), shape);
+  });
+
+  it('are told in our words where the template knows none, with earlier calls and results as text', () => {
+    const segments = createPromptRenderer()(MODEL)(TURNS, { tools: [WEATHER, NOW], defaultSystem: 'Be brief.' });
+    const text = segments.map((segment) => segment.text).join('');
+    const [system = '', ...rest] = text.split('<|im_start|>').slice(1);
+    assert.ok(system.startsWith('system\nBe brief.\n\nYou can call functions.'));
+    for (const tool of [WEATHER, NOW]) assert.ok(system.includes(`\n{"name":"${tool.name}","description":`));
+    assert.match(system, /<tool_call>\n\{"name": "NAME", "arguments": \{.*\}\}\n<\/tool_call>\n/);
+    assert.deepEqual(rest, [
+      'user\nWeather?<|im_end|>\n',
+      'assistant\nLet me see.\n<tool_call>\n{"name": "get_weather", "arguments": {"city":"Ulm"}}\n</tool_call>\n' +
+        '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call><|im_end|>\n',
+      'user\n<tool_response>\nsunny\n</tool_response>\n<tool_response>\nnoon <|im_end|>\n</tool_response><|im_end|>\n',
+      'assistant\n',
+    ]);
+    assert.equal(segments.filter((segment) => segment.text === '<|im_end|>' && segment.special).length, 4);
+    assert.match(rendered(TURNS), /<tool_call>/, 'earlier calls are told without tools too');
+  });
+
+  it("stand behind the caller's own system text", () => {
+    const segments = createPromptRenderer()(MODEL)([say('developer', 'Mine.'), say('user', 'Hi')], { tools: [NOW] });
+    const text = segments.map((segment) => segment.text).join('');
+    assert.ok(text.startsWith('<|im_start|>system\nMine.\n\nYou can call functions.'));
+    assert.equal(text.split('system\n').length, 2);
+  });
+
+  it('are told in our words where the template tells of a format that is none of ours', () => {
+    const chatTemplate = `{{ tools | tojson }}<tool_call><function=name>{{ messages[0].content }}`;
+    const segments = createPromptRenderer()({ ...MODEL, chatTemplate })([say('user', 'Hi')], { tools: [NOW] });
+    assert.match(segments.map(({ text }) => text).join(''), /You can call functions/);
+  });
+});
+
+describe('earlier calls in a prompt', () => {
+  const prompt = (chatTemplate: string, messages: readonly Message[] = TURNS): string =>
+    rendered(messages, { model: { ...MODEL, chatTemplate } });
+
+  it('have arguments as JSON text for templates that put them together with other text', () => {
+    const loop = '{# tools <tool_call> #}{% for call in messages[1].tool_calls %}';
+    for (const [expression, expected] of [
+      ["{{ 'a' + call['function']['arguments'] + 'b' }}", 'a{"city":"Ulm"}bab'],
+      ["{{ 'a' + call.function.arguments }}", 'a{"city":"Ulm"}a'],
+      ["{{ 'a' + call.function.arguments | tojson + 'b' }}", 'a{"city": "Ulm"}ba""b'],
+      ['{{ call.function.arguments | tojson }}', '{"city": "Ulm"}""'],
+    ] as const)
+      assert.equal(prompt(`${loop}${expression}{% endfor %}`), expected);
+  });
+
+  it('have ids of nine letters or digits where the template wants such, the same for call and result', () => {
+    const shown = prompt(
+      "{# tools <tool_call> #}{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id | length != 9 %}{{ raise_exception('ids') }}{% endif %}{{ c.id }} {% endfor %}{{ m.tool_call_id or '' }} {% endfor %}",
+    );
+    const [first, second, ...results] = shown.trim().split(/ +/);
+    assert.ok([first, second].every((id) => /^[a-z0-9]{9}$/.test(id ?? '')));
+    assert.deepEqual([results.length, results[0] === first, results[1] === second], [2, true, false], shown);
+    assert.match(prompt('{# tools <tool_call> #}{{ messages[1].tool_calls[0].id }}'), /^call_1$/);
+  });
+
+  it('have no content where the template asks for none', () => {
+    const messages = [say('assistant', '', { toolCalls: [callOf('now', '{}')] })];
+    assert.equal(
+      prompt("{# tools <tool_call> #}{% if messages[0]['content'] is none %}none{% endif %}", messages),
+      'none',
+    );
+    assert.equal(prompt('{# tools <tool_call> #}[{{ messages[0].content }}]', messages), '[]');
+  });
+
+  it('are told as text where the template fails on them, in its own format', () => {
+    const chatTemplate =
+      '{# tools [TOOL_CALLS] #}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' +
+      '{% for key, value in c.function.arguments | items %}{{ key }}{% endfor %}{% endfor %}|{% endfor %}';
+    const broken = [
+      say('assistant', '', { toolCalls: [callOf('now', '{"a":')] }),
+      say('tool', 'noon', { toolCallId: 'call_1' }),
+    ];
+    assert.equal(
+      prompt(chatTemplate, broken),
+      '[TOOL_CALLS][{"name": "now", "arguments": {"a":}]|<tool_response>\nnoon\n</tool_response>|',
+    );
+    const refusing =
+      "{# tools <tool_call> #}{% for m in messages %}{% if m.tool_calls %}{{ raise_exception('one at once') }}{% endif %}{{ m.content }}{% endfor %}";
+    assert.match(prompt(refusing), /^Weather\?Let me see\.\n<tool_call>/);
+    assert.throws(() => prompt("{# tools <tool_call> #}{{ raise_exception('never') }}"), {
+      kind: 'invalid-request',
+      message: /never/,
+    });
   });
 });

@@ -1,12 +1,15 @@
 import type { LoadedModel } from '../engines/engine.ts';
-import type { Message } from '../core/message.ts';
+import type { Message, Tool } from '../core/message.ts';
 import { textOf } from '../core/message.ts';
 import type { PromptSegment } from '../core/prompt.ts';
-import { JSON_DEPTH_MAX } from '../core/limits.ts';
-import { isDeeperThan } from '../lib/json-depth.ts';
-import { withThought } from './thinking.ts';
+import { withCacheMarks } from './cache-marks.ts';
 import { createChatTemplate } from './chat-template.ts';
 import type { ChatTemplate } from './chat-template.ts';
+import { templateMessage, templateWishes } from './template-message.ts';
+import type { EarlierThoughts, TemplateWishes } from './template-message.ts';
+import { templateToolFormat, TOOL_FORMATS } from './tools/formats.ts';
+import type { ToolFormatName } from './tools/formats.ts';
+import { toolForTemplate, withCallsAsText, withToolsTold } from './tools/prompted-calls.ts';
 
 /** Used where a model file brings no template of its own. */
 const CHATML =
@@ -19,74 +22,87 @@ export type RenderPrompt = (messages: readonly Message[], style: PromptStyle) =>
 export interface PromptStyle {
   /** System text for a conversation without one. */
   readonly defaultSystem?: string | undefined;
-  /** How earlier thoughts are told: in the template's own field, or in the text as one that is led to think writes it. */
-  readonly earlierThoughts?: 'field' | 'text' | undefined;
+  readonly earlierThoughts?: EarlierThoughts;
+  /** The template's own switch. Where it opens no thought itself, thinking.ts opens one behind the prompt. */
+  readonly opensThought?: boolean;
+  /** What may be called. */
+  readonly tools?: readonly Tool[];
+  /** The family's way of writing calls, where it has one. */
+  readonly toolFormat?: ToolFormatName | undefined;
+}
+
+/** A model's template, and what its source tells of it. */
+interface ReadyTemplate {
+  readonly template: ChatTemplate;
+  readonly source: string;
+  readonly wishes: TemplateWishes;
 }
 
 /** Templates are parsed once per loaded model. */
 export function createPromptRenderer(): (model: LoadedModel) => RenderPrompt {
-  const templates = new WeakMap<LoadedModel, ChatTemplate>();
+  const templates = new WeakMap<LoadedModel, ReadyTemplate>();
   return (model) => {
-    let template = templates.get(model);
-    if (!template) {
-      template = createChatTemplate({ source: model.chatTemplate ?? CHATML, ...model });
-      templates.set(model, template);
+    let ready = templates.get(model);
+    if (!ready) {
+      const source = model.chatTemplate ?? CHATML;
+      ready = { template: createChatTemplate({ ...model, source }), source, wishes: templateWishes(source) };
+      templates.set(model, ready);
     }
-    const ready = template;
-    return (messages, style) => render(ready, messages, style);
+    const known = ready;
+    return (messages, style) => withCacheMarks(messages, (marked) => render(known, marked, style));
   };
 }
 
-function render(
-  template: ChatTemplate,
-  messages: readonly Message[],
-  { defaultSystem, earlierThoughts }: PromptStyle,
-): PromptSegment[] {
+function render(ready: ReadyTemplate, messages: readonly Message[], style: PromptStyle): PromptSegment[] {
+  const { defaultSystem, tools = [] } = style;
   const last = messages.at(-1);
   // An unfinished last answer is not a turn of its own: the answer goes on where it ends.
   const opening = last?.role === 'assistant' && last.partial ? last : undefined;
   const turns = opening ? messages.slice(0, -1) : messages;
   const hasSystem = turns.some(({ role }) => role === 'system' || role === 'developer');
-  const system = !hasSystem && defaultSystem !== undefined ? [{ role: 'system', content: defaultSystem }] : [];
-  const segments = template.render({
-    messages: [...system, ...turns.map((message) => toTemplateMessage(message, earlierThoughts))],
-    add_generation_prompt: true,
-    // A thought is opened behind the prompt (thinking.ts), the same way for every template.
-    enable_thinking: false,
-  });
+  const system: Message[] =
+    !hasSystem && defaultSystem !== undefined
+      ? [{ role: 'system', content: [{ type: 'text', text: defaultSystem }] }]
+      : [];
+  const segments = renderTurns(ready, [...system, ...turns], tools, style);
   return opening ? [...segments, { text: textOf(opening), special: false }] : segments;
 }
 
-/** The shape that templates of the field expect; `developer` is no role of theirs. */
-function toTemplateMessage(message: Message, thoughts: PromptStyle['earlierThoughts']): Record<string, unknown> {
-  const { reasoning } = message;
-  const text = textOf(message);
-  return {
-    role: message.role === 'developer' ? 'system' : message.role,
-    content: thoughts === 'text' && reasoning ? withThought(reasoning, text) : text,
-    ...(thoughts === 'field' && reasoning ? { reasoning_content: reasoning } : {}),
-    ...(message.name === undefined ? {} : { name: message.name }),
-    ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
-    ...(message.toolCalls && message.toolCalls.length > 0
-      ? {
-          tool_calls: message.toolCalls.map((call) => ({
-            id: call.id,
-            type: 'function',
-            function: { name: call.name, arguments: argumentsOf(call.arguments) },
-          })),
-        }
-      : {}),
-  };
+/** Tools and calls in the template's own way where it has one, else in ours. */
+function renderTurns(
+  ready: ReadyTemplate,
+  turns: readonly Message[],
+  tools: readonly Tool[],
+  style: PromptStyle,
+): PromptSegment[] {
+  const format = templateToolFormat(ready.source, style.toolFormat);
+  if (format === undefined) {
+    const plain = withCallsAsText(turns);
+    return renderTemplate(ready, tools.length > 0 ? withToolsTold(plain, tools) : plain, [], style);
+  }
+  try {
+    return renderTemplate(ready, turns, tools, style);
+  } catch (error) {
+    // Some templates fail on calls that others take: broken arguments, several at once, results without their call.
+    if (!turns.some(({ role, toolCalls }) => role === 'tool' || toolCalls)) throw error;
+    try {
+      return renderTemplate(ready, withCallsAsText(turns, TOOL_FORMATS[format]), tools, style);
+    } catch {
+      throw error;
+    }
+  }
 }
 
-/** Templates write arguments as JSON themselves; what is no JSON object goes in as the text it is. */
-function argumentsOf(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    // Deeper text would take the recursive renderer to the end of its stack.
-    return isObject && !isDeeperThan(value, JSON_DEPTH_MAX) ? value : text;
-  } catch {
-    return text;
-  }
+function renderTemplate(
+  { template, wishes }: ReadyTemplate,
+  turns: readonly Message[],
+  tools: readonly Tool[],
+  { earlierThoughts, opensThought = false }: PromptStyle,
+): PromptSegment[] {
+  return template.render({
+    messages: turns.map((message) => templateMessage(message, earlierThoughts, wishes)),
+    add_generation_prompt: true,
+    enable_thinking: opensThought,
+    ...(tools.length > 0 ? { tools: tools.map(toolForTemplate) } : {}),
+  });
 }

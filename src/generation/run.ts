@@ -3,14 +3,25 @@ import { ServiceError } from '../core/error.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import type { EngineStart } from '../engines/engine.ts';
 import { createBlocks } from './stages/blocks.ts';
-import { createThought } from './stages/thought.ts';
+import type { Stage } from './stages/stage.ts';
+
+type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 export type Ending = 'finished' | 'cancelled' | 'failed';
 
+/** What happens to the events of one choice before they are bracketed; made anew for each choice. */
+export type Stages = readonly Stage<ChoiceEvent, ChoiceEvent>[];
+
+/** Another run that takes the place of one whose answer was no use. */
+export interface Replacement {
+  readonly started: EngineStart;
+  readonly stagesOf: (choice: number) => Stages;
+}
+
 export interface RunNeeds {
   readonly choices: number;
-  /** Phases of the run; text of all but the last is thought. */
-  readonly phases: number;
+  /** @param replace Ends this run and goes on with another one; only for a single choice, and once. */
+  readonly stagesOf: (choice: number, replace: (start: () => Promise<Replacement>) => void) => Stages;
   readonly context: RequestContext;
   /** Ends the work in the engine. */
   readonly stop: (reason: ServiceError) => void;
@@ -24,47 +35,75 @@ export interface RunNeeds {
  * An iterator by hand, not a generator: `return` has to work at once, while a `next` waits and before the first one, and
  * a layer of generators costs several microtasks per batch.
  */
-export function runEvents(started: EngineStart, needs: RunNeeds): AsyncIterable<readonly GenerationEvent[]> {
-  const { choices, phases, context, stop } = needs;
-  const source = started.batches[Symbol.asyncIterator]();
-  const stages = Array.from({ length: choices }, (_, choice) => createBlocks(choice));
-  const thoughts = phases > 1 ? stages.map(() => createThought(phases)) : [];
+export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<readonly GenerationEvent[]> {
+  const { choices, context, stop } = needs;
+  let started = first;
+  let source = started.batches[Symbol.asyncIterator]();
+  let replacement: (() => Promise<Replacement>) | undefined;
   const startedAt = performance.now();
   let out: GenerationEvent[] = [
     { type: 'start', inputTokens: started.promptTokens ?? 0, cachedTokens: started.cachedTokens ?? 0 },
   ];
   let spoken = 0;
+  let thought = 0;
+  /** Of runs that were replaced. */
+  let before: Usage | undefined;
   let usage: Usage | undefined;
   let isOver = false;
 
   const emit = (event: GenerationEvent): void => void out.push(event);
 
+  const replace = (start: () => Promise<Replacement>): void => {
+    replacement = start;
+  };
+  const blocks = Array.from({ length: choices }, (_, choice) => createBlocks(choice));
+  const chain = (choice: number, stages: Stages): ((event: ChoiceEvent) => void) =>
+    stages.reduceRight<(event: ChoiceEvent) => void>(
+      (next, stage) => (event) => stage.push(event, next),
+      (event) => blocks[choice]?.push(event, emit),
+    );
+  let chains = blocks.map((_, choice) => chain(choice, needs.stagesOf(choice, replace)));
+
   const take = (event: EngineEvent): void => {
     if (usage) throw brokenStream('an event after the end');
     if (event.type === 'end') {
-      for (const stage of stages) stage.end(emit);
-      usage = event.usage;
-      emit({ type: 'end', usage: event.usage });
+      for (const stage of blocks) stage.end(emit);
+      usage = before ? sumOf(before, event.usage) : event.usage;
+      emit({ type: 'end', usage });
       return;
     }
     if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
-    const stage = stages[event.choice];
-    if (!stage) throw brokenStream('an event of a choice that nobody asked for');
-    const thought = thoughts[event.choice];
-    if (thought) thought.push(event, (passed) => stage.push(passed, emit));
-    else stage.push(event, emit);
+    if (event.type === 'reasoning') thought += event.tokens;
+    const push = chains[event.choice];
+    if (!push) throw brokenStream('an event of a choice that nobody asked for');
+    push(event);
+  };
+
+  /** What is known to have been consumed when nobody gives an account. */
+  const spokenUsage = (): Usage => ({
+    promptTokens: started.promptTokens ?? 0,
+    cachedTokens: started.cachedTokens ?? 0,
+    completionTokens: spoken,
+    ...(thought > 0 ? { reasoningTokens: thought } : {}),
+  });
+
+  const goOn = async (start: () => Promise<Replacement>): Promise<void> => {
+    replacement = undefined;
+    await source.return?.();
+    before = spokenUsage();
+    spoken = 0;
+    thought = 0;
+    const next = await start();
+    started = next.started;
+    source = started.batches[Symbol.asyncIterator]();
+    chains = blocks.map((_, choice) => chain(choice, next.stagesOf(choice)));
   };
 
   const finish = (how: Ending): void => {
     if (isOver) return;
     isOver = true;
     context.signal.removeEventListener('abort', onAbort);
-    // A run that was broken off has no count of its own: what was said is what is known.
-    const consumed = usage ?? {
-      promptTokens: started.promptTokens ?? 0,
-      cachedTokens: started.cachedTokens ?? 0,
-      completionTokens: spoken,
-    };
+    const consumed = usage ?? (before ? sumOf(before, spokenUsage()) : spokenUsage());
     context.log.add({
       promptTokens: consumed.promptTokens,
       cachedTokens: consumed.cachedTokens,
@@ -87,7 +126,11 @@ export function runEvents(started: EngineStart, needs: RunNeeds): AsyncIterable<
         if (!usage) throw brokenStream('a stream without end');
         return undefined;
       }
-      for (const event of step.value) take(event);
+      for (const event of step.value) {
+        take(event);
+        if (replacement) break;
+      }
+      if (replacement) await goOn(replacement);
       if (out.length === 0) continue;
       const ready = out;
       out = [];
@@ -118,6 +161,16 @@ export function runEvents(started: EngineStart, needs: RunNeeds): AsyncIterable<
     }),
   };
 }
+
+const sumOf = (one: Usage, other: Usage): Usage => ({
+  ...other,
+  promptTokens: one.promptTokens + other.promptTokens,
+  cachedTokens: one.cachedTokens + other.cachedTokens,
+  completionTokens: one.completionTokens + other.completionTokens,
+  ...(one.reasoningTokens === undefined && other.reasoningTokens === undefined
+    ? {}
+    : { reasoningTokens: (one.reasoningTokens ?? 0) + (other.reasoningTokens ?? 0) }),
+});
 
 const GONE = new ServiceError('cancelled', 'The request was cancelled.');
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ModelEntry } from '../catalogue/model.ts';
+import type { PromptSegment } from '../core/prompt.ts';
 import type { ThinkingWish } from '../core/request.ts';
 import type { LoadedModel } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import { planThinking } from './thinking.ts';
+import { closeUnwanted, planThinking } from './thinking.ts';
 
 const ENTRY: ModelEntry = {
   name: 'm',
@@ -24,11 +25,36 @@ const ENTRY: ModelEntry = {
   maxThinkingTokens: 1000,
   created: 0,
 };
+const NATIVE: ModelEntry = { ...ENTRY, abilities: { ...ENTRY.abilities, thinking: 'native' } };
+
 const ENGINE = createScriptedEngine({ script: () => [] });
 const MODEL: LoadedModel = { contextTokens: 4096, vocabularySize: 10, specialTokens: [], bosToken: '', eosToken: '' };
 
+const PROMPT = [
+  { text: '<|im_start|>', special: true },
+  { text: 'assistant\n', special: false },
+];
+
+const plan = (
+  request: { thinking?: ThinkingWish },
+  {
+    entry = ENTRY,
+    engine = ENGINE,
+    model = MODEL,
+    prompt = PROMPT,
+  }: Partial<{
+    entry: ModelEntry;
+    engine: Parameters<typeof planThinking>[2];
+    model: LoadedModel;
+    prompt: readonly PromptSegment[];
+  }> = {},
+) => planThinking(request, entry, engine, { model, prompt });
+
 const budget = (thinking: ThinkingWish, model = MODEL): number | undefined =>
-  planThinking({ thinking }, ENTRY, ENGINE, model)?.phases[0]?.until?.tokens;
+  plan({ thinking }, { model })?.phase.until?.tokens;
+
+const textOf = (segments: readonly PromptSegment[] | undefined): string | undefined =>
+  segments?.map(({ text }) => text).join('');
 
 describe('a thought', () => {
   it('is as long as the caller says, else by effort, else the model’s maximum, and leaves room for an answer', () => {
@@ -40,25 +66,48 @@ describe('a thought', () => {
   });
 
   it('is opened behind the prompt and closed alike however it ends', () => {
-    const plan = planThinking({ thinking: {} }, ENTRY, ENGINE, MODEL);
-    assert.equal(plan?.opening.map(({ text }) => text).join(''), '<think>\n');
-    assert.equal(plan?.phases[0]?.until?.text, '</think>');
-    assert.equal(plan?.phases[0]?.thenAppend?.map(({ text }) => text).join(''), '\n</think>\n\n');
-    assert.deepEqual(plan?.phases[1], {});
-    assert.ok(plan?.opening.every(({ special }) => !special));
+    const thought = plan({ thinking: {} });
+    assert.equal(textOf(thought?.opening), '<think>\n');
+    assert.equal(thought?.phase.until?.text, '</think>');
+    assert.equal(textOf(thought.phase.thenAppend), '\n</think>\n\n');
+    assert.equal(thought.phase.next, 1);
+    assert.ok(thought.opening.every(({ special }) => !special));
   });
 
   it('has marks of the vocabulary where the model was trained to think', () => {
-    const plan = planThinking({ thinking: {} }, ENTRY, ENGINE, { ...MODEL, specialTokens: ['<think>', '</think>'] });
-    assert.deepEqual(plan?.opening[0], { text: '<think>', special: true });
-    assert.deepEqual(plan?.phases[0]?.thenAppend?.[1], { text: '</think>', special: true });
+    const model = { ...MODEL, specialTokens: ['<think>', '</think>'] };
+    const thought = plan({ thinking: {} }, { model });
+    assert.deepEqual(thought?.opening[0], { text: '<think>', special: true });
+    assert.deepEqual(thought?.phase.thenAppend?.[1], { text: '</think>', special: true });
+  });
+
+  it('has the marks of the model’s own template', () => {
+    const model = { ...MODEL, chatTemplate: '{{ "[THINK]" }}' };
+    assert.equal(textOf(plan({ thinking: {} }, { model, entry: NATIVE })?.opening), '[THINK]\n');
+    assert.equal(textOf(plan({ thinking: {} }, { model })?.opening), '<think>\n', 'a model that is led to think');
+  });
+
+  it('is not opened twice where the template has opened it', () => {
+    const prompt = [...PROMPT, { text: '<think>', special: true }, { text: '\n', special: false }];
+    assert.deepEqual(plan({ thinking: {} }, { prompt, entry: NATIVE })?.opening, []);
+  });
+
+  it('that the template opens unasked is closed at once', () => {
+    const prompt = [...PROMPT, { text: '<think>\n', special: false }];
+    assert.equal(textOf(closeUnwanted(prompt, NATIVE, MODEL)), '\n</think>\n\n');
+    assert.deepEqual(closeUnwanted(PROMPT, NATIVE, MODEL), []);
+    assert.deepEqual(
+      closeUnwanted(prompt, ENTRY, MODEL),
+      [],
+      'a caller’s own text in a prompt of a model without marks',
+    );
   });
 
   it('is not planned for whom it is not asked, or who cannot', () => {
     const { thinking: _, ...abilities } = ENTRY.abilities;
-    assert.equal(planThinking({}, ENTRY, ENGINE, MODEL), undefined);
-    assert.equal(planThinking({ thinking: {} }, { ...ENTRY, abilities }, ENGINE, MODEL), undefined);
+    assert.equal(plan({}), undefined);
+    assert.equal(plan({ thinking: {} }, { entry: { ...ENTRY, abilities } }), undefined);
     const engine = { capabilities: { ...ENGINE.capabilities, phases: false } };
-    assert.equal(planThinking({ thinking: {} }, ENTRY, engine, MODEL), undefined);
+    assert.equal(plan({ thinking: {} }, { engine }), undefined);
   });
 });

@@ -102,6 +102,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     styleOf: ({ entry }) => familyOf(entry.runs.type === 'weights' ? entry.runs.family : 'template'),
     admission: overrides.admission ?? openAdmission,
     ledger: overrides.ledger ?? logOnlyLedger,
+    ids: systemIds,
   });
 
   const interfaces = ['chat'] as const;

@@ -11,9 +11,9 @@ const pieces = (text: string, cuts: readonly number[]): string[] => {
   return [0, ...places].map((from, i) => text.slice(from, places[i] ?? text.length));
 };
 
-const run = (events: readonly ChoiceEvent[], phases = 2): ChoiceEvent[] => {
+const run = (events: readonly ChoiceEvent[]): ChoiceEvent[] => {
   const out: ChoiceEvent[] = [];
-  const stage = createThought(phases);
+  const stage = createThought([{ kind: 'thought' }, { kind: 'answer' }]);
   for (const event of events) stage.push(event, (passed) => out.push(passed));
   stage.end((passed) => out.push(passed));
   return out;
@@ -23,7 +23,7 @@ const textIn =
   (phase: number) =>
   (text: string): ChoiceEvent => ({ type: 'text', choice: 0, text, tokens: 1, phase });
 
-describe('text of an earlier phase', () => {
+describe('text of a thought phase', () => {
   it('is thought, without the blanks at its end, and the answer stays as it is, however both are cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat()), fc.array(fc.nat()), (one, two) => {

@@ -1,18 +1,19 @@
 import type { EngineEvent } from '../../core/event.ts';
+import type { Phase } from '../../core/prompt.ts';
 import type { Stage } from './stage.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
- * Text of the phases before the last is thought.
+ * Text of a thought phase is thought.
  *
  * Blanks at its end, which only separate it from its mark, are held back until more of it comes.
  */
-export function createThought(phasesCount: number): Stage<ChoiceEvent, ChoiceEvent> {
+export function createThought(phases: readonly Pick<Phase, 'kind'>[]): Stage<ChoiceEvent, ChoiceEvent> {
   let held = '';
   return {
     push(event, emit) {
-      if (event.type !== 'text' || event.phase >= phasesCount - 1) return emit(event);
+      if (event.type !== 'text' || phases[event.phase]?.kind !== 'thought') return emit(event);
       const text = held + event.text;
       const said = text.trimEnd();
       held = text.slice(said.length);

@@ -1,0 +1,78 @@
+import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
+import type { RequestContext } from '../../core/context.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { Usage } from '../../core/event.ts';
+import type { GenerationRequest } from '../../core/request.ts';
+import type { TextEngine } from '../../engines/engine.ts';
+import { createGenerate } from '../generate.ts';
+
+export const ENTRY: ModelEntry = {
+  name: 'm',
+  description: '',
+  runs: { type: 'weights', weights: 'w', family: 'template' },
+  contextTokens: 100,
+  abilities: { tools: false, vision: false, audio: false, logprobs: true, fillInTheMiddle: false },
+  interfaces: ['chat'],
+  sampling: { temperature: 0.5 },
+  created: 0,
+};
+
+const catalogueOf = (entry: ModelEntry): Pick<Catalogue, 'resolve'> => ({
+  resolve(asked) {
+    if (asked !== 'm') throw new ServiceError('model-not-found', 'no such model');
+    return { asked, entry };
+  },
+});
+
+export const REQUEST: GenerationRequest = {
+  model: 'm',
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+  sampling: {},
+  stop: { strings: [], tokens: [] },
+  choices: 1,
+};
+
+interface Settled {
+  readonly usage: Usage;
+  readonly how: string;
+}
+
+/** A pipeline on an engine, and the books it keeps. */
+export function createHouse(
+  engine: TextEngine,
+  { reserve, entry = ENTRY }: { readonly reserve?: () => Promise<never>; readonly entry?: ModelEntry } = {},
+) {
+  const books = {
+    permits: 0,
+    releases: 0,
+    leasesReleased: 0,
+    settled: [] as Settled[],
+    facts: {} as Record<string, unknown>,
+  };
+  const caller = new AbortController();
+  const context: RequestContext = {
+    requestId: 'r',
+    owner: { workspace: 'w', region: 'cn-beijing', keyId: 'k' },
+    signal: caller.signal,
+    log: { add: (facts) => void Object.assign(books.facts, facts), warn: () => undefined },
+  };
+  const generate = createGenerate({
+    catalogue: catalogueOf(entry),
+    engineFor: async () => ({ engine, release: () => void books.leasesReleased++ }),
+    styleOf: () => ({ stopTokens: [] }),
+    admission: {
+      admit: async () => {
+        books.permits++;
+        return { release: () => void books.releases++ };
+      },
+    },
+    ids: { toolCall: () => 'call_1' },
+    ledger: { reserve: reserve ?? (async () => ({ settle: (usage, how) => void books.settled.push({ usage, how }) })) },
+  });
+  return {
+    books,
+    caller,
+    generate: (request: Partial<GenerationRequest> = {}) =>
+      generate({ ...REQUEST, ...request }, { interface: 'chat' }, context),
+  };
+}

@@ -1,0 +1,171 @@
+import { isObjectFormat } from '../formats.ts';
+import type { ToolFormat } from '../formats.ts';
+
+const B = '[ \\t\\n\\v\\f\\r]*';
+const MEMBER = `(?:"type"${B}:${B}"function"|"id"${B}:${B}"[\\w-]*")${B},${B}`;
+const escape = (text: string): string => RegExp.escape(text);
+/** Blanks may differ. */
+const loose = (text: string): string =>
+  text
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .map((word) => escape(word) + B)
+    .join('');
+const sticky = (source: string): RegExp => new RegExp(source, 'y');
+
+interface Shape {
+  readonly head: RegExp;
+  /** A further call in the same list; undefined where there is none. */
+  readonly next: RegExp | undefined;
+  readonly end: RegExp;
+  readonly isObject: boolean;
+  readonly needsLineStart: boolean;
+}
+
+interface Span {
+  readonly name: string;
+  readonly arguments: string;
+  readonly end: number;
+}
+
+/**
+ * The same reading as the stage's, written down another way: with the whole text at hand, regular expressions for the
+ * markup and a plain loop for the JSON. Slow, and plain to see.
+ */
+export function readWithPatterns(
+  text: string,
+  format: ToolFormat,
+  names: readonly string[],
+): { content: string[]; calls: { name: string; arguments: string }[] } {
+  const shapes = shapesOf(format, names);
+  const content: string[] = [];
+  const calls: { name: string; arguments: string }[] = [];
+  let said = '';
+  let isLineStart = true;
+  for (let at = 0; at < text.length;) {
+    const begun = firstHead(text, at, isLineStart, shapes);
+    if (!begun) {
+      const character = text.charAt(at++);
+      said += character;
+      if (!/[ \t\n\v\f\r]/.test(character)) isLineStart = false;
+      else if (character === '\n') isLineStart = true;
+      continue;
+    }
+    content.push(said.replace(/[ \t\n\v\f\r]+$/, ''));
+    said = '';
+    isLineStart = true;
+    at = readAll(text, begun.shape, begun.found, (call) => {
+      if (calls.length >= content.length) content.push('');
+      calls.push(call);
+    });
+  }
+  return { content: [...content, said], calls };
+}
+
+/** The calls of one list; returns the position behind its markup. */
+function readAll(text: string, shape: Shape, head: RegExpExecArray, found: (call: { name: string; arguments: string }) => void): number {
+  for (let match = head; ; ) {
+    const span = readBody(text, match, shape);
+    found({ name: span.name, arguments: span.arguments });
+    const next = shape.next && execAt(shape.next, text, span.end);
+    if (next) {
+      match = next;
+      continue;
+    }
+    return span.end + (execAt(shape.end, text, span.end)?.[0].length ?? 0);
+  }
+}
+
+function firstHead(text: string, at: number, isLineStart: boolean, shapes: readonly Shape[]) {
+  let best: { shape: Shape; found: RegExpExecArray } | undefined;
+  for (const shape of shapes) {
+    if (shape.needsLineStart && !isLineStart) continue;
+    const found = execAt(shape.head, text, at);
+    if (found && (!best || found[0].length < best.found[0].length)) best = { shape, found };
+  }
+  return best;
+}
+
+function execAt(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text) ?? undefined;
+}
+
+function readBody(text: string, head: RegExpExecArray, { isObject }: Shape): Span {
+  const name = head.groups?.name ?? '';
+  let at = head.index + head[0].length;
+  if (head.groups?.closed !== undefined) return { name, arguments: '{}', end: at };
+  let told: string | undefined;
+  const value = (isArguments: boolean): void => {
+    at += execAt(sticky(B), text, at)?.[0].length ?? 0;
+    const end = endOfValue(text, at);
+    if (isArguments && end > at) told = text.slice(at, end);
+    at = end;
+  };
+  if (head.groups?.value !== undefined) value(true);
+  while (isObject && at < text.length) {
+    at += execAt(sticky('[ \\t\\n\\v\\f\\r,]*'), text, at)?.[0].length ?? 0;
+    if (text[at] === '}') {
+      at++;
+      break;
+    }
+    const key = execAt(/"((?:[^"\\]|\\[^])*)("|$)/y, text, at);
+    if (!key) break;
+    at += key[0].length;
+    const colon = execAt(sticky(`${B}:`), text, at);
+    if (!colon) {
+      at += execAt(sticky(B), text, at)?.[0].length ?? 0;
+      break;
+    }
+    at += colon[0].length;
+    value(told === undefined && (key[1] === 'arguments' || key[1] === 'parameters'));
+  }
+  return { name, arguments: told === undefined || told === 'null' || told === '""' ? '{}' : told, end: at };
+}
+
+function endOfValue(text: string, from: number): number {
+  const string = /"(?:[^"\\]|\\[^])*(?:"|\\?$)/y;
+  const first = text[from];
+  if (first === '"') return from + (execAt(string, text, from)?.[0].length ?? 0);
+  if (first !== '{' && first !== '[') return from + (execAt(/[\w.+-]*/y, text, from)?.[0].replace(/_.*$/s, '').length ?? 0);
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === '"') at += (execAt(string, text, at)?.[0].length ?? 1) - 1;
+    else if ('{['.includes(character)) depth++;
+    else if (']}'.includes(character) && --depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function shapesOf(format: ToolFormat, names: readonly string[]): Shape[] {
+  const name = `(?<name>${names.map(escape).join('|')})`;
+  const object = `\\{${B}(?:${MEMBER})*"name"${B}:${B}"${name}"`;
+  const guessed = `${object}${B}(?:(?<value>,${B}"(?:arguments|parameters)"${B}:)|(?<closed>\\}))`;
+  const separator = `${B}(?:[,;]${B})?`;
+  const ends = (closings: readonly string[]): string => B + closings.map((closing) => `(?:${escape(closing)}${B})?`).join('');
+  const pair = (opening: string, call: string, closings: readonly string[], needsLineStart = false): Shape[] =>
+    [false, true].map((isList) => ({
+      head: sticky(opening + (isList ? `\\[${B}` : '') + call),
+      next: sticky(separator + call),
+      end: sticky(ends(isList ? [']', ...closings] : closings)),
+      isObject: true,
+      needsLineStart,
+    }));
+  const parts: Shape = {
+    head: sticky(
+      `${format.begin === '' ? '' : `(?:${loose(format.begin)})?`}${loose(format.before)}${name}${B}${loose(format.between)}(?<value>)`,
+    ),
+    next: undefined,
+    end: sticky(ends(format.closings)),
+    isObject: false,
+    needsLineStart: false,
+  };
+  return [
+    ...(isObjectFormat(format)
+      ? format.openings.flatMap((opening) => pair(escape(opening) + B, object, format.closings))
+      : [parts]),
+    ...pair(`\`\`\`(?:json|JSON|tool_call)?${B}`, guessed, ['```']),
+    ...pair('', guessed, [], true),
+  ];
+}

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { JsonSchema } from '../../core/grammar.ts';
+import type { Tool } from '../../core/message.ts';
+import type { OutputFormat, ToolUse } from '../../core/request.ts';
+import { followPhases } from './__fixtures__/follow-phases.ts';
+import { TOOL_FORMATS } from './formats.ts';
+import type { ToolFormatName } from './formats.ts';
+import { planTools, shiftPhases, steerToAnswer } from './plan-tools.ts';
+
+const JSON_TEXT = '{"city": "Ulm"}';
+const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
+const tool = (name: string, at: number, parameters: JsonSchema | undefined = SCHEMA): Tool => ({
+  name,
+  description: '',
+  parameters,
+  field: `tools[${at}].function.parameters`,
+});
+const TOOLS = [tool('f', 0), tool('foo', 1), tool('get-weather', 2)];
+const use = (more: Partial<ToolUse> = {}): ToolUse => ({
+  tools: TOOLS,
+  choice: 'auto',
+  isParallel: false,
+  streamsComplex: false,
+  ...more,
+});
+const FORM: OutputFormat = {
+  type: 'json-schema',
+  name: 'x',
+  schema: SCHEMA,
+  field: 'response_format.json_schema.schema',
+};
+const plan = (toolUse?: ToolUse, format: ToolFormatName = 'hermes', outputFormat?: OutputFormat) =>
+  planTools({ toolUse, outputFormat, format, specialTokens: ['<tool_call>', '</tool_call>', '[TOOL_CALLS]'] });
+
+const isFormat = (name: string): name is ToolFormatName => Object.hasOwn(TOOL_FORMATS, name);
+const FORMATS = Object.keys(TOOL_FORMATS).filter(isFormat);
+const written = (name: ToolFormatName, calls: readonly string[]): string => {
+  const { begin, before, between, after, separator, end } = TOOL_FORMATS[name];
+  return begin + calls.map((called) => before + called + between + JSON_TEXT + after).join(separator) + end;
+};
+
+/** Tools whose phases an answer comes through. */
+const called = ({ phases }: ReturnType<typeof plan>, answer: string): { names: string[]; rest: string } => {
+  const { phases: path, rest } = followPhases(phases, answer, JSON_TEXT);
+  const byField = new Map(TOOLS.map(({ name, field }) => [field, name]));
+  const names = path.flatMap((position) => {
+    const grammar = phases[position]?.grammar;
+    const schema = grammar?.type === 'sequence' ? grammar.parts.find((part) => part.type === 'schema') : grammar;
+    return schema?.type === 'schema' ? [byField.get(schema.field) ?? ''] : [];
+  });
+  return { names, rest };
+};
+
+describe('the phases of an answer with tools', () => {
+  for (const format of FORMATS) {
+    it(`come to the tool that ${format} names, in the middle of free text too`, () => {
+      const text = `Let me see.\n${written(format, ['foo'])}`;
+      const { names, rest } = called(plan(use(), format), text);
+      assert.deepEqual(names, ['foo']);
+      // The call is over with its arguments, and the answer with it.
+      assert.ok(text.endsWith(JSON_TEXT + rest));
+    });
+
+    it(`come to one tool after the other where several calls are allowed, as ${format} writes them`, () => {
+      const several = ['get-weather', 'f', 'foo'];
+      for (const outputFormat of [undefined, FORM])
+        assert.deepEqual(called(plan(use({ isParallel: true }), format, outputFormat), written(format, several)), {
+          names: several,
+          rest: '',
+        });
+    });
+
+    it(`begin with a call in ${format} where one is required`, () => {
+      for (const isParallel of [false, true]) {
+        const required = plan(use({ choice: 'required', isParallel }), format);
+        const text = written(format, isParallel ? ['foo', 'f'] : ['foo']);
+        assert.ok(text.startsWith(required.preface));
+        assert.equal(required.opening.map((segment) => segment.text).join(''), required.preface);
+        const { names } = called(required, text.slice(required.preface.length));
+        assert.deepEqual(names, isParallel ? ['foo', 'f'] : ['foo']);
+        assert.notEqual(followPhases(required.phases, 'Hello', JSON_TEXT).rest, '');
+      }
+    });
+
+    it(`are one for a tool that the caller names, in ${format} up to its arguments`, () => {
+      const named = plan(use({ choice: { name: 'foo' }, isParallel: true }), format);
+      assert.ok(written(format, ['foo']).startsWith(named.preface + JSON_TEXT));
+      assert.deepEqual(named.phases, [
+        { kind: 'call', grammar: { type: 'schema', schema: SCHEMA, field: TOOLS[1]?.field } },
+      ]);
+    });
+
+    it(`see a call in ${format} as small models write them`, () => {
+      const key = 'arguments';
+      for (const text of [
+        `{"name": "foo", "${key}": `,
+        `Sure:\n  {"name" :"foo", "${key}": `,
+        `Sure: \`\`\`json\n{\n  "name": "foo",\n  "${key}": `,
+        `\`\`\`\n[{"name": "foo", "${key}": `,
+        `[\n  {"type": "function", "name": "foo", "${key}": `,
+      ]) {
+        const { phases } = followPhases(plan(use(), format).phases, text + JSON_TEXT, JSON_TEXT);
+        assert.deepEqual(phases, [0, 2], text);
+      }
+      for (const text of ['Use {"name": "foo", "', '{"name": "fo", "', '{"first": 1, "name": "foo", "'])
+        assert.deepEqual(
+          followPhases(plan(use(), format).phases, `${text}arguments": {}}`, JSON_TEXT).phases,
+          [0],
+          text,
+        );
+    });
+  }
+
+  it('leave an answer its form, or lead to a call', () => {
+    const formed = plan(use(), 'hermes', FORM);
+    assert.deepEqual(followPhases(formed.phases, JSON_TEXT, JSON_TEXT), { phases: [0], rest: '' });
+    assert.deepEqual(called(formed, written('hermes', ['f'])).names, ['', 'f'].slice(1));
+    assert.notEqual(followPhases(formed.phases, 'Hello', JSON_TEXT).rest, '');
+    assert.deepEqual(plan(undefined, 'hermes', FORM), {
+      opening: [],
+      preface: '',
+      phases: [
+        {
+          kind: 'answer',
+          grammar: { type: 'schema', schema: SCHEMA, field: FORM.type === 'json-schema' ? FORM.field : '' },
+        },
+      ],
+      markers: [],
+    });
+    assert.deepEqual(plan(undefined, 'hermes', { type: 'json-object' }).phases, [
+      { kind: 'answer', grammar: { type: 'schema', schema: { type: 'object' }, field: 'response_format' } },
+    ]);
+    assert.deepEqual(plan().phases, []);
+  });
+
+  it('allow an object for arguments and nothing else', () => {
+    const grammarOf = (parameters: JsonSchema | undefined): unknown =>
+      plan(use({ tools: [{ ...tool('f', 0), parameters }], choice: { name: 'f' } })).phases[0]?.grammar;
+    const schemaOf = (parameters: JsonSchema): unknown => {
+      const grammar = grammarOf(parameters);
+      return typeof grammar === 'object' && grammar !== null && 'schema' in grammar ? grammar.schema : undefined;
+    };
+    for (const none of [undefined, {}]) assert.deepEqual(grammarOf(none), { type: 'text', text: '{}' });
+    assert.deepEqual(schemaOf(true), { type: 'object' });
+    assert.deepEqual(schemaOf({ properties: {} }), { properties: {}, type: 'object' });
+    assert.deepEqual(schemaOf({ type: ['object', 'null'] }), { type: 'object' });
+    assert.deepEqual(schemaOf({ $ref: '#/$defs/a', $defs: {} }), { $ref: '#/$defs/a', $defs: {}, type: 'object' });
+    assert.deepEqual(schemaOf({ type: 'string' }), { allOf: [{ type: 'string' }, { type: 'object' }] });
+  });
+
+  it('have each schema once, and grow with the number of tools and no faster', () => {
+    const many = Array.from({ length: 500 }, (_, i) => tool(`tool_${i}`, i));
+    const sizeOf = (count: number): number =>
+      JSON.stringify(plan(use({ tools: many.slice(0, count), isParallel: true, choice: 'required' })).phases).length;
+    assert.ok(sizeOf(500) < sizeOf(50) * 12);
+    const all = JSON.stringify(plan(use({ tools: many, isParallel: true })).phases);
+    assert.equal(all.split('"city"').length - 1, 500);
+  });
+
+  it('look for a name in text full of blanks in no time', () => {
+    const many = Array.from({ length: 500 }, (_, i) => tool(`tool_${i}`, i));
+    const { phases } = plan(use({ tools: many }));
+    const started = performance.now();
+    const text = `x${' '.repeat(480)}{"name": "nobody"`;
+    assert.deepEqual(followPhases(phases, text.repeat(4), JSON_TEXT).phases, [0]);
+    assert.deepEqual(followPhases(phases, `${'\n'.repeat(400)}${text}`, JSON_TEXT).phases, [0]);
+    assert.ok(performance.now() - started < 2_000);
+  });
+
+  it('have marks as special tokens where the vocabulary has such, and only these', () => {
+    const required = plan(use({ choice: 'required' }));
+    assert.deepEqual(required.opening, [
+      { text: '<tool_call>', special: true },
+      { text: '\n{"name": "', special: false },
+    ]);
+    assert.deepEqual(required.markers, ['<tool_call>', '</tool_call>']);
+    const llama = plan(use({ choice: 'required' }), 'llama3');
+    assert.deepEqual([llama.opening, llama.markers], [[{ text: '{"name": "', special: false }], []]);
+    assert.deepEqual(plan(use(), 'mistral-args').markers, ['[TOOL_CALLS]']);
+  });
+
+  it('can stand behind others', () => {
+    const { phases } = plan(use({ isParallel: true }));
+    const shifted = shiftPhases(phases, 3);
+    assert.deepEqual(shiftPhases(shifted, -3), phases);
+    assert.ok(
+      shifted.every(({ next, triggers = [] }) => (next ?? 3) >= 3 && triggers.every(({ phase }) => phase >= 3)),
+    );
+    assert.deepEqual(
+      shiftPhases(steerToAnswer(), 1).map(({ next }) => next),
+      [2, undefined],
+    );
+  });
+});
