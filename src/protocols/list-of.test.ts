@@ -39,11 +39,11 @@ test('too long and too short a list is refused before its elements', () => {
   assert.throws(() => parse(two, { list: [1, 2, 3] }), { kind: 'invalid-request', param: 'list' });
 });
 
-test('unknown fields are named at any depth, once, and not inside what is taken over whole', () => {
+test('unknown fields are named at any depth, once, but not where null, nor inside what is taken over whole', () => {
   const body = {
     content: [
       { type: 'text', text: 'a', x: 1 },
-      { type: 'text', text: 'b', x: 2 },
+      { type: 'text', text: 'b', x: 2, y: null },
     ],
     more: { free: { y: 1 } },
     top: 1,

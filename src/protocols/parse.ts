@@ -57,7 +57,10 @@ export function parseBody<Schema extends z.ZodObject>(
   return { wire, unknown };
 }
 
-/** What the schema let fall: what the body has and the parsed value has not. A value taken over whole is not looked into. */
+/**
+ * What the schema let fall: what the body has and the parsed value has not. A null says that nothing was set, and a value
+ * taken over whole is not looked into.
+ */
 function addUnknown(given: unknown, taken: unknown, path: string, names: Set<string>): void {
   if (given === taken || typeof given !== 'object' || given === null || typeof taken !== 'object' || taken === null)
     return;
@@ -69,7 +72,7 @@ function addUnknown(given: unknown, taken: unknown, path: string, names: Set<str
     if (names.size > IGNORED_NAMES_MAX) return;
     const at = `${path}${path === '' ? '' : '.'}${shorten(name)}`;
     if (Object.hasOwn(taken, name)) addUnknown(Reflect.get(given, name), Reflect.get(taken, name), at, names);
-    else names.add(at);
+    else if (Reflect.get(given, name) !== null) names.add(at);
   }
 }
 

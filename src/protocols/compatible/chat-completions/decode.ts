@@ -1,8 +1,8 @@
-import type { Message, Part, ToolCall } from '../../../core/message.ts';
+import type { Message, Part, Tool, ToolCall } from '../../../core/message.ts';
 import { NO_STOP } from '../../../core/request.ts';
-import type { GenerationRequest, Sampling, Stop } from '../../../core/request.ts';
+import type { GenerationRequest, OutputFormat, Sampling, Stop, ToolUse } from '../../../core/request.ts';
 import { present } from '../../../lib/present.ts';
-import type { ChatCompletionWire, WireMessage, WirePart } from './schema.ts';
+import type { ChatCompletionWire, WireMessage, WirePart, WireTool } from './schema.ts';
 import { decodeThinking } from './thinking.ts';
 
 /** wire.md E1.1: a top_k above this is the same as none. */
@@ -20,6 +20,8 @@ export function decode(wire: ChatCompletionWire): GenerationRequest {
       maxTokens: wire.max_tokens,
       maxTotalTokens: wire.max_completion_tokens,
       thinking: decodeThinking(wire),
+      toolUse: decodeToolUse(wire),
+      outputFormat: decodeOutputFormat(wire.response_format),
     }),
     ...(wire.preserve_thinking === true ? { preserveThinking: true } : {}),
     ...(wire.logprobs === true ? { logprobs: { top: wire.top_logprobs ?? 0 } } : {}),
@@ -78,6 +80,47 @@ const decodeToolCall = (call: {
   name: call.function.name.toWellFormed(),
   arguments: call.function.arguments.toWellFormed(),
 });
+
+function decodeToolUse({
+  tools,
+  tool_choice: choice,
+  parallel_tool_calls: isParallel,
+  tool_stream: streamsComplex,
+}: ChatCompletionWire): ToolUse | undefined {
+  if (!tools?.length || choice === 'none') return undefined;
+  return {
+    tools: tools.map(decodeTool),
+    choice: typeof choice === 'object' && choice ? { name: choice.function.name } : (choice ?? 'auto'),
+    isParallel: isParallel === true,
+    streamsComplex: streamsComplex === true,
+  };
+}
+
+/** `strict` says nothing here: arguments follow their schema whether it is set or not. */
+function decodeTool({ function: { name, description, parameters } }: WireTool, index: number): Tool {
+  const takesNone = !parameters || Object.keys(parameters).length === 0;
+  return {
+    name,
+    description: description?.toWellFormed() ?? '',
+    parameters: takesNone ? undefined : parameters,
+    field: `tools[${index}].function.parameters`,
+  };
+}
+
+/** As with tools, `strict` changes nothing: the answer follows the schema. */
+function decodeOutputFormat(format: ChatCompletionWire['response_format']): OutputFormat | undefined {
+  switch (format?.type) {
+    case undefined:
+    case 'text':
+      return undefined;
+    case 'json_object':
+      return { type: 'json-object' };
+    case 'json_schema': {
+      const { name, schema } = format.json_schema;
+      return { type: 'json-schema', name, schema, field: 'response_format.json_schema.schema' };
+    }
+  }
+}
 
 function decodeSampling(wire: ChatCompletionWire): Sampling {
   const topK = wire.top_k === null || (wire.top_k ?? 0) > TOP_K_OFF_ABOVE ? 0 : wire.top_k;

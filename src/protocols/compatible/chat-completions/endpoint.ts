@@ -11,10 +11,10 @@ import { parse, parseBody } from '../../parse.ts';
 import { decode } from './decode.ts';
 import { encode } from './encode.ts';
 import { ignoredFields } from './ignored-fields.ts';
+import { ignoredNames } from './ignored-names.ts';
 import { checkRules } from './rules.ts';
 import { ChatCompletionBody, ModelOnly, chatTexts } from './schema.ts';
 import { chatCompletionStream } from './stream.ts';
-import { ignoredThinking } from './thinking.ts';
 
 export interface ChatCompletionsNeeds {
   readonly generate: Generate;
@@ -27,9 +27,6 @@ export interface ChatCompletionsNeeds {
 
 /** Characters of an asked name in the log line: it is whatever the caller wrote. */
 const ASKED_CHARS_MAX = 64;
-
-/** What generation says it did not hear, told under the names that this request used for it. */
-const UNHEARD = new Set(['thinking', 'preserve_thinking']);
 
 /** POST /compatible-mode/v1/chat/completions (E1). */
 export function chatCompletions({ generate, catalogue, clock, strict = false }: ChatCompletionsNeeds): Endpoint {
@@ -49,13 +46,7 @@ export function chatCompletions({ generate, catalogue, clock, strict = false }: 
 
       const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
       const { batches, ignored } = await generate(decode(wire), { interface: 'chat' }, context);
-      const unheard = ignored.filter((name) => UNHEARD.has(name));
-      const headers = ignoredHeader([
-        ...ignored.filter((name) => !UNHEARD.has(name)),
-        ...ignoredThinking(wire, unheard),
-        ...ignoredFields(wire),
-        ...unknown,
-      ]);
+      const headers = ignoredHeader([...ignoredNames(wire, ignored), ...ignoredFields(wire), ...unknown]);
       if (wire.stream === true) {
         const encoder = chatCompletionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
         return stream(batches, encoder, headers);

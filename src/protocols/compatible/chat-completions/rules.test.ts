@@ -23,6 +23,10 @@ const user = { role: 'user', content: 'Hi' };
 const tool = { type: 'function', function: { name: 'f' } };
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
 
+const json = [{ role: 'user', content: 'As JSON, please' }];
+const marked = (cache_control: object) => [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control }] }];
+const schemaFormat = (json_schema: object) => ({ response_format: { type: 'json_schema', json_schema } });
+
 function read(fields: object): ChatCompletionWire {
   const body: unknown = JSON.parse(JSON.stringify({ model: 'svc-plus', messages: [user], ...fields }));
   const { wire } = parseBody(ChatCompletionBody, body, { texts: chatTexts(entry) });
@@ -53,6 +57,41 @@ const refused: readonly (readonly [object, string])[] = [
   ],
   [{ messages: [{ role: 'user', content: [{ type: 'smell' }] }] }, 'input content must be a string.'],
   [{ messages: [user, { role: 'tool', content: 'x', tool_call_id: 'a' }] }, 'messages with role "tool" must be'],
+  [
+    {
+      messages: [
+        user,
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', content: 'x', tool_call_id: 'call_2' },
+      ],
+    },
+    'messages with role "tool" must be a response to a preceding message with "tool_calls" that has its id (messages[2].tool_call_id',
+  ],
+  [
+    {
+      messages: [
+        { role: 'assistant', content: null, tool_calls: [call] },
+        user,
+        { role: 'tool', content: 'x', tool_call_id: 'call_1' },
+      ],
+    },
+    'messages with role "tool" must be a response to a preceding message with "tool_calls" (messages[2])',
+  ],
+  [{ messages: [user, { role: 'assistant', content: null, tool_calls: [] }] }, 'The content field is a required'],
+  [
+    { messages: [user, { role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: {} } }] }] },
+    'messages[1].tool_calls[0].function.arguments must be a string, got an object.',
+  ],
+  [
+    { messages: [user, { role: 'assistant', content: 'x', tool_calls: [call], partial: true }] },
+    'A message with tool_calls cannot be partial (messages[1].partial)',
+  ],
+  [{ messages: marked({ type: 'persistent' }) }, 'cache_control must be {"type": "ephemeral"}'],
+  [{ messages: marked({ type: 'ephemeral', ttl: '1h' }) }, 'cache_control must be {"type": "ephemeral"}'],
+  [
+    { messages: Array.from({ length: 5 }, () => marked({ type: 'ephemeral' })).flat() },
+    'cache_control must stand on at most 4 parts of a request (messages[4].content[0].cache_control)',
+  ],
   [{ messages: [user, { role: 'tool', content: 'x' }] }, 'Required parameter(messages[1].tool_call_id)'],
   [{ messages: [user, { role: 'assistant' }] }, 'The content field is a required field.'],
   [{ messages: [{ role: 'assistant', content: 'x', partial: true }, user] }, 'Only the last message may be partial'],
@@ -94,13 +133,37 @@ const refused: readonly (readonly [object, string])[] = [
   [{ functions: [] }, 'functions is not served, use tools (functions)'],
   [{ function_call: 'auto' }, 'function_call is not served, use tool_choice'],
   [{ tools: [{ type: 'web' }] }, 'tools[0].type must be "function"'],
-  [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, "A function's name has 1 to 64"],
-  [{ tools: [{ type: 'function', function: { name: 'a'.repeat(65) } }] }, "A function's name has 1 to 64"],
+  [{ tools: [{ function: { name: 'f' } }] }, 'Required parameter(tools[0].type) missing'],
+  [{ tools: [{ type: 'function' }] }, 'Required parameter(tools[0].function) missing'],
+  [{ tools: {} }, 'tools must be an array'],
+  [{ tools: [{ type: 'function', function: {} }] }, "A function's name has 1 to 512"],
+  [{ tools: [{ type: 'function', function: { name: '' } }] }, "A function's name has 1 to 512"],
+  [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, "A function's name has 1 to 512"],
+  [{ tools: [{ type: 'function', function: { name: 'größe' } }] }, "A function's name has 1 to 512"],
+  [{ tools: [{ type: 'function', function: { name: 'f\n' } }] }, "A function's name has 1 to 512"],
+  [{ tools: [{ type: 'function', function: { name: 'a'.repeat(513) } }] }, "A function's name has 1 to 512"],
   [{ tools: [{ type: 'function', function: { name: 'f', description: 5 } }] }, 'tools[0].function.description must be'],
   [{ tools: [{ type: 'function', function: { name: 'f', parameters: [] } }] }, 'tools[0].function.parameters must be'],
-  [{ tools: [{ type: 'function', function: { name: 'search' } }] }, 'Tool names are not allowed to be [search]'],
+  [
+    { tools: [{ type: 'function', function: { name: 'f', parameters: true } }] },
+    'tools[0].function.parameters must be',
+  ],
+  [
+    { tools: [{ type: 'function', function: { name: 'f', parameters: '{}' } }] },
+    'tools[0].function.parameters must be',
+  ],
+  [{ tools: [{ type: 'function', function: { name: 'f', strict: 'yes' } }] }, 'tools[0].function.strict must be true'],
+  [
+    { tools: [tool, { type: 'function', function: { name: 'search' } }] },
+    'Tool names are not allowed to be [search] (tools[1].function.name)',
+  ],
+  [{ tools: [tool, tool] }, 'Tool names must be unique (tools[1].function.name)'],
+  [{ tools: Array.from({ length: 513 }, () => tool) }, 'tools must have at most 512 items'],
   [{ tools: [tool], tool_choice: 'any' }, 'tool_choice is one of the strings'],
+  [{ tools: [tool], tool_choice: { type: 'allowed_tools' } }, 'tool_choice is one of the strings'],
+  [{ tools: [tool], tool_choice: { type: 'function', function: { name: 'f g' } } }, "A function's name has 1 to 512"],
   [{ tool_choice: 'required' }, 'tool_choice needs tools'],
+  [{ tools: [], tool_choice: { type: 'function', function: { name: 'f' } } }, 'tool_choice needs tools'],
   [
     { messages: [user, { role: 'assistant', content: 'Well', partial: true }], enable_thinking: true },
     'A partial message cannot be continued while thinking is on',
@@ -110,7 +173,10 @@ const refused: readonly (readonly [object, string])[] = [
     { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } }, enable_thinking: true },
     'tool_choice cannot force a function while enable_thinking',
   ],
-  [{ tools: [tool], tool_choice: { type: 'function', function: { name: 'g' } } }, 'tool_choice names a function that'],
+  [
+    { tools: [tool], tool_choice: { type: 'function', function: { name: 'g' } } },
+    'tool_choice names a function that is not among tools (tool_choice.function.name: "g")',
+  ],
   [{ parallel_tool_calls: 'yes' }, 'parallel_tool_calls must be true or false'],
   [{ tool_stream: 1 }, 'tool_stream must be true or false'],
   [{ enable_thinking: 'on' }, 'enable_thinking must be true or false'],
@@ -126,6 +192,25 @@ const refused: readonly (readonly [object, string])[] = [
     { messages: [{ role: 'user', content: 'JSON!' }], response_format: { type: 'json_object' }, enable_thinking: true },
     'Json mode response is not supported when enable_thinking is true',
   ],
+  [
+    {
+      messages: [
+        { role: 'user', content: 'json' },
+        { role: 'assistant', content: '{', partial: true },
+      ],
+      response_format: { type: 'json_object' },
+    },
+    'A partial message cannot be continued with response_format json_object (messages[1].partial)',
+  ],
+  [{ response_format: { type: 'json_schema' } }, 'Required parameter(response_format.json_schema) missing'],
+  [schemaFormat({ schema: {} }), "A schema's name has 1 to 64"],
+  [schemaFormat({ name: 'a b', schema: {} }), "A schema's name has 1 to 64"],
+  [schemaFormat({ name: 'a'.repeat(65), schema: {} }), "A schema's name has 1 to 64"],
+  [schemaFormat({ name: 'x' }), 'Required parameter(response_format.json_schema.schema) missing'],
+  [schemaFormat({ name: 'x', schema: null }), 'response_format.json_schema.schema must be an object'],
+  [schemaFormat({ name: 'x', schema: true }), 'response_format.json_schema.schema must be an object'],
+  [schemaFormat({ name: 'x', schema: {}, strict: 1 }), 'response_format.json_schema.strict must be true or false'],
+  [schemaFormat({ name: 'x', schema: {}, description: 1 }), 'response_format.json_schema.description must be a string'],
   [{ enable_code_interpreter: 'x' }, 'enable_code_interpreter must be true or false'],
   [{ enable_search: 'x' }, 'enable_search must be true or false'],
   [{ search_options: { forced_search: 1 } }, 'search_options.forced_search must be true or false'],
@@ -166,11 +251,30 @@ const accepted: readonly object[] = [
   {
     messages: [
       user,
-      { role: 'assistant', content: null, tool_calls: [call], refusal: null, audio: null, function_call: null },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { ...call, index: 0 },
+          { ...call, id: 'call_2', index: 1 },
+        ],
+        refusal: null,
+        audio: null,
+        function_call: null,
+      },
       { role: 'tool', content: 'x', tool_call_id: 'call_1' },
       { role: 'tool', content: [{ type: 'text', text: 'y' }], tool_call_id: 'call_2' },
     ],
   },
+  { tools: [tool], tool_choice: 'required', enable_thinking: true },
+  { tools: [{ type: 'function', function: { name: 'a'.repeat(512), description: null, parameters: null } }] },
+  { tools: [{ type: 'function', function: { name: 'F_-9', description: '', parameters: {}, strict: true } }] },
+  { tool_choice: 'none' },
+  { tools: [], tool_choice: 'auto', n: 2 },
+  { messages: json, response_format: { type: 'json_object' } },
+  { messages: [{ role: 'user', content: [{ type: 'text', text: 'jSoN' }] }], response_format: { type: 'json_object' } },
+  { ...schemaFormat({ name: 'a'.repeat(64), schema: {}, strict: null, description: null }), enable_thinking: true },
+  { messages: Array.from({ length: 4 }, () => marked({ type: 'ephemeral', ttl: '5m' })).flat() },
   { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } },
   { modalities: ['text'], tools: [], tool_choice: 'none' },
   { messages: [{ role: 'user', content: 'a\u0000b \ud800' }] },
@@ -231,40 +335,68 @@ test('a single stop string is one', () => {
   assert.deepEqual(decode(read({ stop: 'END' })).stop, { strings: ['END'], tokens: [] });
 });
 
-test('what is not honoured yet is named, an explicit default is not', () => {
+test('tools go over with their choice, nothing in the place of what was left out, and where their schemas stand', () => {
+  const schema = { type: 'object', properties: { city: { type: 'string' } } };
+  const tools = [
+    { type: 'function', function: { name: 'f', description: null, parameters: {} } },
+    { type: 'function', function: { name: 'g', description: 'half \ud800', parameters: schema, strict: false } },
+  ];
+  const decoded = [
+    { name: 'f', description: '', parameters: undefined, field: 'tools[0].function.parameters' },
+    { name: 'g', description: 'half \ufffd', parameters: schema, field: 'tools[1].function.parameters' },
+  ];
+  const plain = { tools: decoded, choice: 'auto', isParallel: false, streamsComplex: false };
+  const use = (fields: object): unknown => decode(read({ tools, ...fields })).toolUse;
+  assert.deepEqual(use({}), plain);
+  assert.deepEqual(use({ tool_choice: null, parallel_tool_calls: false, tool_stream: false }), plain);
+  assert.deepEqual(use({ tool_choice: 'required', parallel_tool_calls: true, tool_stream: true }), {
+    tools: decoded,
+    choice: 'required',
+    isParallel: true,
+    streamsComplex: true,
+  });
+  assert.deepEqual(use({ tool_choice: { type: 'function', function: { name: 'g' } } }), {
+    ...plain,
+    choice: { name: 'g' },
+  });
+});
+
+test('no tools and no calls allowed are the same: no tool use', () => {
+  for (const fields of [{}, { tools: [] }, { tools: null }, { tools: [tool], tool_choice: 'none' }]) {
+    assert.ok(!('toolUse' in decode(read(fields))));
+  }
+});
+
+test('a response format is one of JSON, with a schema or without; text is none', () => {
+  const schema = { type: 'object', ['__proto__x']: 1 };
+  const format = (fields: object): unknown => decode(read({ messages: json, ...fields })).outputFormat;
+  assert.equal(format({}), undefined);
+  assert.equal(format({ response_format: { type: 'text' } }), undefined);
+  assert.deepEqual(format({ response_format: { type: 'json_object' } }), { type: 'json-object' });
+  for (const strict of [undefined, null, true, false]) {
+    assert.deepEqual(format(schemaFormat({ name: 'x', schema, strict })), {
+      type: 'json-schema',
+      name: 'x',
+      schema,
+      field: 'response_format.json_schema.schema',
+    });
+  }
+});
+
+test('what is not honoured is named, an explicit default is not', () => {
   assert.deepEqual(
-    ignoredFields(
-      read({
-        enable_search: false,
-        tools: [],
-        tool_choice: 'auto',
-        parallel_tool_calls: false,
-        response_format: { type: 'text' },
-        search_options: { forced_search: true },
-      }),
-    ),
+    ignoredFields(read({ enable_search: false, tools: [tool], search_options: { forced_search: true } })),
     [],
   );
   assert.deepEqual(
     ignoredFields(
       read({
-        messages: [{ role: 'user', content: 'json' }],
-        tools: [tool],
-        tool_choice: 'required',
-        parallel_tool_calls: true,
-        tool_stream: true,
-        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: {} } },
         enable_code_interpreter: true,
         enable_search: true,
         search_options: { forced_search: true, search_strategy: 'max', enable_search_extension: true },
       }),
     ),
     [
-      'tools',
-      'tool_choice',
-      'parallel_tool_calls',
-      'tool_stream',
-      'response_format',
       'enable_code_interpreter',
       'enable_search',
       'search_options.forced_search',
@@ -272,4 +404,21 @@ test('what is not honoured yet is named, an explicit default is not', () => {
       'search_options.enable_search_extension',
     ],
   );
+});
+
+test('an answer of ours that is sent back has nothing that we do not know', () => {
+  const answered = {
+    role: 'assistant',
+    content: '',
+    reasoning_content: null,
+    refusal: null,
+    audio: null,
+    function_call: null,
+    tool_calls: [{ ...call, index: 0 }],
+  };
+  const body = {
+    model: 'svc-plus',
+    messages: [user, answered, { role: 'tool', content: 'x', tool_call_id: 'call_1' }],
+  };
+  assert.deepEqual(parseBody(ChatCompletionBody, body, { strict: true }).unknown, []);
 });

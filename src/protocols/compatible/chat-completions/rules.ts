@@ -1,6 +1,12 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { LOGIT_BIAS_ENTRIES_MAX, LOGIT_BIAS_MAX, STOP_CODE_POINTS_MAX, TOKEN_ID_MAX } from '../../../core/limits.ts';
+import {
+  CACHE_MARKS_MAX,
+  LOGIT_BIAS_ENTRIES_MAX,
+  LOGIT_BIAS_MAX,
+  STOP_CODE_POINTS_MAX,
+  TOKEN_ID_MAX,
+} from '../../../core/limits.ts';
 import { refuse } from '../../parse.ts';
 import { CONTENT } from './schema.ts';
 import type { ChatCompletionWire, WireMessage } from './schema.ts';
@@ -14,6 +20,7 @@ import { wantsThinking } from './thinking.ts';
 export function checkRules(wire: ChatCompletionWire, entry: ModelEntry): void {
   checkOldFields(wire);
   checkMessages(wire.messages, entry);
+  checkCacheMarks(wire.messages);
   checkStop(wire.stop);
   checkLogitBias(wire.logit_bias);
   checkTools(wire);
@@ -35,23 +42,56 @@ function checkOldFields(wire: ChatCompletionWire): void {
 }
 
 function checkMessages(messages: readonly WireMessage[], entry: ModelEntry): void {
-  let mayAnswerCalls = false;
+  // Calls of the assistant message before, while nothing but their results has come since.
+  let open: ReadonlySet<string> = NO_CALLS;
   for (const [index, message] of messages.entries()) {
     const at = `messages[${index}]`;
-    if (message.role === 'tool' && !mayAnswerCalls) {
-      throw refuse(at, 'messages with role "tool" must be a response to a preceding message with "tool_calls"');
+    switch (message.role) {
+      case 'tool':
+        if (open === NO_CALLS) throw refuse(at, ORPHAN);
+        if (!open.has(message.tool_call_id)) throw refuse(`${at}.tool_call_id`, `${ORPHAN} that has its id`);
+        break;
+      case 'assistant':
+        checkAssistant(message, at, index === messages.length - 1);
+        open = message.tool_calls?.length ? new Set(message.tool_calls.map(({ id }) => id)) : NO_CALLS;
+        break;
+      case 'system':
+      case 'developer':
+      case 'user':
+        open = NO_CALLS;
     }
-    if (message.role === 'assistant') {
-      const hasCalls = (message.tool_calls?.length ?? 0) > 0;
-      mayAnswerCalls = hasCalls;
-      if (!hasCalls && (message.content === undefined || message.content === null)) {
-        throw refuse(`${at}.content`, 'The content field is a required field.');
-      }
-      if (message.partial && index !== messages.length - 1) {
-        throw refuse(`${at}.partial`, 'Only the last message may be partial');
-      }
-    } else if (message.role !== 'tool') mayAnswerCalls = false;
     if (Array.isArray(message.content)) checkParts(message.content, `${at}.content`, entry);
+  }
+}
+
+const NO_CALLS: ReadonlySet<string> = new Set();
+
+/** wire.md 1.7. */
+const ORPHAN = 'messages with role "tool" must be a response to a preceding message with "tool_calls"';
+
+function checkAssistant(
+  { content, tool_calls: calls, partial }: Extract<WireMessage, { readonly role: 'assistant' }>,
+  at: string,
+  isLast: boolean,
+): void {
+  if (!calls?.length && (content === undefined || content === null)) {
+    throw refuse(`${at}.content`, 'The content field is a required field.');
+  }
+  if (partial && calls?.length) throw refuse(`${at}.partial`, 'A message with tool_calls cannot be partial');
+  if (partial && !isLast) throw refuse(`${at}.partial`, 'Only the last message may be partial');
+}
+
+function checkCacheMarks(messages: readonly WireMessage[]): void {
+  let marks = 0;
+  for (const [index, { content }] of messages.entries()) {
+    if (!Array.isArray(content)) continue;
+    for (const [position, part] of content.entries()) {
+      if (part.type !== 'text' || !part.cache_control || ++marks <= CACHE_MARKS_MAX) continue;
+      throw refuse(
+        `messages[${index}].content[${position}].cache_control`,
+        `cache_control must stand on at most ${CACHE_MARKS_MAX} parts of a request`,
+      );
+    }
   }
 }
 
@@ -90,18 +130,35 @@ function checkLogitBias(bias: ChatCompletionWire['logit_bias']): void {
 }
 
 function checkTools(wire: ChatCompletionWire): void {
-  const { tools, tool_choice: choice, n } = wire;
-  const names = new Set((tools ?? []).map((tool) => tool.function.name));
-  if (names.has('search')) throw refuse('tools', 'Tool names are not allowed to be [search]');
+  const { tool_choice: choice, n } = wire;
+  const names = toolNames(wire.tools ?? []);
   if (names.size > 0 && (n ?? 1) > 1) throw refuse('n', 'n must be 1 when tools are given', n);
   if (!choice || choice === 'auto' || choice === 'none') return;
   if (names.size === 0) throw refuse('tool_choice', 'tool_choice needs tools');
-  if (typeof choice === 'object' && !names.has(choice.function.name)) {
-    throw refuse('tool_choice', 'tool_choice names a function that is not among tools', choice.function.name);
+  if (typeof choice === 'string') return;
+  if (!names.has(choice.function.name)) {
+    const rule = 'tool_choice names a function that is not among tools';
+    throw refuse('tool_choice.function.name', rule, choice.function.name);
   }
-  if (typeof choice === 'object' && wantsThinking(wire)) {
+  if (wantsThinking(wire)) {
     throw refuse('tool_choice', 'tool_choice cannot force a function while enable_thinking (or thinking) is on');
   }
+}
+
+function toolNames(tools: NonNullable<ChatCompletionWire['tools']>): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [
+    index,
+    {
+      function: { name },
+    },
+  ] of tools.entries()) {
+    const param = `tools[${index}].function.name`;
+    if (name === 'search') throw refuse(param, 'Tool names are not allowed to be [search]');
+    if (names.has(name)) throw refuse(param, 'Tool names must be unique');
+    names.add(name);
+  }
+  return names;
 }
 
 function checkThinking(wire: ChatCompletionWire, entry: ModelEntry): void {
@@ -121,7 +178,15 @@ function checkThinking(wire: ChatCompletionWire, entry: ModelEntry): void {
 }
 
 function checkResponseFormat(wire: ChatCompletionWire): void {
-  if (wire.response_format?.type !== 'json_object') return;
+  const type = wire.response_format?.type ?? 'text';
+  if (type === 'text') return;
+  const last = wire.messages.at(-1);
+  // The form is that of the whole answer, and half of it would be the caller's.
+  if (last?.role === 'assistant' && last.partial) {
+    const param = `messages[${wire.messages.length - 1}].partial`;
+    throw refuse(param, `A partial message cannot be continued with response_format ${type}`);
+  }
+  if (type === 'json_schema') return;
   if (wantsThinking(wire)) {
     throw refuse('response_format', 'Json mode response is not supported when enable_thinking is true');
   }

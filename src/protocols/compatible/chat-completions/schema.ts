@@ -4,6 +4,7 @@ import {
   CHOICES_MAX,
   MESSAGES_MAX,
   PARTS_MAX,
+  SCHEMA_NAME_CHARACTERS_MAX,
   SEED_MAX,
   STOP_SEQUENCES_MAX,
   TOKEN_ID_MAX,
@@ -20,7 +21,7 @@ import type { RuleTexts } from '../../parse.ts';
 const TextPart = z.object({
   type: z.literal('text'),
   text: z.string(),
-  cache_control: z.object({ type: z.literal('ephemeral') }).nullish(),
+  cache_control: z.object({ type: z.literal('ephemeral'), ttl: z.literal('5m').nullish() }).nullish(),
 });
 const ImagePart = z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) });
 /** Parts no model here takes: only their names matter, for the refusal. */
@@ -32,6 +33,8 @@ const Content = z.union([z.string(), listOf(Part, { min: 1, max: PARTS_MAX })]);
 const ToolCall = z.object({
   id: z.string(),
   type: z.literal('function').nullish(),
+  /** Our own answers carry it, and clients send them back as they are. */
+  index: z.int().nullish(),
   function: z.object({ name: z.string(), arguments: z.string() }),
 });
 
@@ -67,6 +70,7 @@ const Tool = z.object({
   function: z.object({
     name: FunctionName,
     description: z.string().nullish(),
+    /** Not looked into here: where a grammar is made of it, what cannot be enforced is refused. */
     parameters: JsonObject.nullish(),
     strict: z.boolean().nullish(),
   }),
@@ -90,10 +94,10 @@ const ResponseFormat = z.discriminatedUnion('type', [
     json_schema: z.object({
       name: z
         .string()
-        .max(64)
+        .max(SCHEMA_NAME_CHARACTERS_MAX)
         .regex(/^[A-Za-z0-9_-]+$/),
       description: z.string().nullish(),
-      schema: JsonObject.nullish(),
+      schema: JsonObject,
       strict: z.boolean().nullish(),
     }),
   }),
@@ -155,9 +159,17 @@ export const ChatCompletionBody = z.object({
 export type ChatCompletionWire = z.output<typeof ChatCompletionBody>;
 export type WireMessage = ChatCompletionWire['messages'][number];
 export type WirePart = z.output<typeof Part>;
+export type WireTool = z.output<typeof Tool>;
 
 /** Which model is asked comes first: its own limits stand in the texts of what follows. */
 export const ModelOnly = ChatCompletionBody.pick({ model: true });
+
+const TOOL_CHOICE =
+  'tool_choice is one of the strings that should be ["none", "auto", "required"], or names a function';
+
+const FUNCTION_NAME = `A function's name has 1 to ${TOOL_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens, and at most 64 tokens`;
+
+const CACHE_CONTROL = 'cache_control must be {"type": "ephemeral"}, with a ttl of "5m" if any';
 
 const RESPONSE_FORMAT =
   "Unknown format of response_format, response_format should be a dict, includes 'type' and an optional key 'json_schema'.";
@@ -173,6 +185,8 @@ export function chatTexts({ contextTokens, maxThinkingTokens }: ModelEntry): Rul
     'messages[].content': (value) =>
       value === undefined || value === null ? 'The content field is a required field.' : CONTENT,
     'messages[].content[].type': CONTENT,
+    'messages[].content[].cache_control.type': CACHE_CONTROL,
+    'messages[].content[].cache_control.ttl': CACHE_CONTROL,
     max_tokens: maxTokens,
     max_completion_tokens: maxTokens.replace('max_tokens', 'max_completion_tokens'),
     temperature: floatText('temperature', 'Temperature should be in [0.0, 2.0)'),
@@ -188,10 +202,13 @@ export function chatTexts({ contextTokens, maxThinkingTokens }: ModelEntry): Rul
     stop,
     'stop[]': stop,
     thinking_budget: `The thinking_budget parameter must be a positive integer and not greater than ${thinkingMax}`,
-    tool_choice: 'tool_choice is one of the strings that should be ["none", "auto", "required"], or names a function',
-    'tools[].function.name': `A function's name has 1 to ${TOOL_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens`,
+    tool_choice: TOOL_CHOICE,
+    'tool_choice.type': TOOL_CHOICE,
+    'tool_choice.function.name': FUNCTION_NAME,
+    'tools[].function.name': FUNCTION_NAME,
     response_format: RESPONSE_FORMAT,
     'response_format.type': RESPONSE_FORMAT,
+    'response_format.json_schema.name': `A schema's name has 1 to ${SCHEMA_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens`,
   };
 }
 

@@ -1,7 +1,14 @@
 import type { Usage } from '../../../core/event.ts';
 
 /** Specification, chat completion object, and decisions.md "missing values". The same object streamed or not. */
-export function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens }: Usage): object {
+export function encodeUsage({
+  promptTokens,
+  cachedTokens,
+  completionTokens,
+  cacheCreationTokens = 0,
+  usesExplicitCache,
+  reasoningTokens,
+}: Usage): object {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -17,8 +24,9 @@ export function encodeUsage({ promptTokens, cachedTokens, completionTokens, reas
       text_tokens: promptTokens,
       image_tokens: null,
       video_tokens: null,
-      cache_creation: { ephemeral_5m_input_tokens: 0 },
-      cache_creation_input_tokens: 0,
+      cache_creation: { ephemeral_5m_input_tokens: cacheCreationTokens },
+      cache_creation_input_tokens: cacheCreationTokens,
+      ...(usesExplicitCache ? { cache_type: 'ephemeral' } : {}),
     },
   };
 }
