@@ -21,7 +21,7 @@ export function findPython(packageName: string): Python {
   if (found !== undefined) return { path: found };
   return {
     path: 'python3',
-    lacks: `no Python with ${packageName} ${version} (python3 -m venv .cache/python && .cache/python/bin/pip install -r test/clients/requirements.txt)`,
+    lacks: `no Python with ${packageName} ${version} (python3 -m venv .cache/python && .cache/python/bin/pip install --no-deps -r test/clients/requirements.txt)`,
   };
 }
 

@@ -1,16 +1,14 @@
-"""Runs the real Python client against a listening Parley and prints one JSON line per case: {"case", "error"}.
+"""The openai client for Python, started by openai-python.test.ts.
 
-Started by openai-python.test.ts. Environment: ADDRESS, KEY, and ONE_ADDRESS, ONE_KEY of a Parley with one sequence.
+Environment besides that of cases.py: ONE_ADDRESS and ONE_KEY of a Parley with one sequence.
 """
 
-import json
 import os
-import sys
 import threading
 import time
-import traceback
 
 import openai
+from cases import base_url, case, expect, expect_error, key, run
 from openai import OpenAI
 
 MODEL = "svc-plus"
@@ -18,32 +16,9 @@ MESSAGES = [{"role": "user", "content": "Count from one to ten in words, separat
 # Greedy, so that two calls can be compared; short, because the machine is slow.
 QUESTION = {"model": MODEL, "messages": MESSAGES, "temperature": 0, "seed": 7, "max_tokens": 16}
 
-CASES = {}
 
-
-def case(name):
-    def add(function):
-        CASES[name] = function
-        return function
-
-    return add
-
-
-def client_of(address, key, path="/compatible-mode/v1"):
-    return OpenAI(base_url=address + path, api_key=key, max_retries=0, timeout=60)
-
-
-def expect(condition, *facts):
-    if not condition:
-        raise AssertionError(" ".join(repr(fact) for fact in facts))
-
-
-def expect_error(kind, call):
-    try:
-        call()
-    except kind as error:
-        return error
-    raise AssertionError(f"{kind.__name__} was not raised")
+def client_of(base, api_key):
+    return OpenAI(base_url=base, api_key=api_key, max_retries=0, timeout=60)
 
 
 def ask(client, **more):
@@ -171,13 +146,13 @@ def request_id(client):
 
 @case("may leave out the prefix of the compatible interface")
 def bare_path(client):
-    bare = client_of(os.environ["ADDRESS"], os.environ["KEY"], "/v1")
+    bare = client_of(os.environ["ADDRESS"] + "/v1", key())
     expect(ask(bare, max_tokens=2).usage.completion_tokens == 2)
 
 
 @case("frees the only sequence by an abort in mid-stream")
 def aborted(_):
-    client = client_of(os.environ["ONE_ADDRESS"], os.environ["ONE_KEY"])
+    client = client_of(base_url("ONE_"), key("ONE_"))
     tiny = {"model": "svc-tiny", "messages": MESSAGES}
     # Without its end tokens the model would go on for half a minute.
     stream = client.chat.completions.create(
@@ -203,16 +178,5 @@ def aborted(_):
     expect(time.monotonic() - aborted_at < 10, "the second request waited for the end of the first")
 
 
-def main():
-    client = client_of(os.environ["ADDRESS"], os.environ["KEY"])
-    for name, function in CASES.items():
-        error = None
-        try:
-            function(client)
-        except Exception:
-            error = traceback.format_exc()
-        print(json.dumps({"case": name, "error": error}), flush=True)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    run(client_of(base_url(), key()))

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import { APICallError, generateText, isStepCount, NoObjectGeneratedError, Output, streamText, tool } from 'ai';
+import type { LanguageModel } from 'ai';
+import { z } from 'zod';
+import { lacksWeights } from '../models-folder.ts';
+import { type Parley, startParley } from './harness.ts';
+import { PERSON_TEXT, Person } from './person.ts';
+import { WEATHER, WEATHER_QUESTION, WEATHER_RESULT } from './weather.ts';
+
+const MODEL = 'svc-plus';
+
+describe('the Vercel AI SDK', { skip: lacksWeights(MODEL) }, () => {
+  let parley: Parley;
+  let model: LanguageModel;
+  before(async () => {
+    parley = await startParley();
+    const provider = createOpenAICompatible({
+      name: 'parley',
+      baseURL: parley.baseUrl,
+      apiKey: parley.key,
+      supportsStructuredOutputs: true,
+      includeUsage: true,
+    });
+    model = provider(MODEL);
+  });
+  after(() => parley?.stop());
+
+  /** Greedy, and nothing is tried twice. */
+  const settings = () => ({ model, temperature: 0, maxOutputTokens: 120, maxRetries: 0 });
+
+  /** A loop that begins with a call; whatever the model does then, it ends. */
+  const loop = (cities: string[]) => ({
+    ...settings(),
+    maxOutputTokens: 60,
+    prompt: WEATHER_QUESTION,
+    tools: {
+      get_weather: tool({
+        description: WEATHER.description,
+        inputSchema: z.object({ city: z.string().max(40) }),
+        execute: ({ city }) => {
+          cities.push(city);
+          return WEATHER_RESULT;
+        },
+      }),
+    },
+    stopWhen: isStepCount(4),
+    prepareStep: ({ stepNumber }: { stepNumber: number }) =>
+      stepNumber === 0 ? { toolChoice: 'required' as const } : {},
+  });
+
+  test('gets a text and its usage', async () => {
+    const { text, finishReason, usage } = await generateText({
+      ...settings(),
+      prompt: 'What is the capital of France?',
+      maxOutputTokens: 16,
+    });
+    assert.match(text, /Paris/);
+    assert.ok(['stop', 'length'].includes(finishReason));
+    assert.ok((usage.inputTokens ?? 0) > 10 && (usage.outputTokens ?? 0) > 0);
+  });
+
+  test('runs a loop over a tool', async () => {
+    const cities: string[] = [];
+    const { steps, text, finishReason } = await generateText(loop(cities));
+    assert.ok(steps.length >= 2);
+    assert.equal(steps[0]?.finishReason, 'tool-calls');
+    assert.deepEqual(
+      steps[0]?.toolResults.map(({ toolName, input, output }) => ({ toolName, input, output })),
+      [{ toolName: WEATHER.name, input: { city: cities[0] }, output: WEATHER_RESULT }],
+    );
+    assert.equal(finishReason, 'stop');
+    assert.ok(text, 'an answer follows the result');
+  });
+
+  test('streams a loop over a tool', async () => {
+    const cities: string[] = [];
+    const result = streamText(loop(cities));
+    const parts = await Array.fromAsync(result.stream);
+    const inputs = parts.flatMap((part) => (part.type === 'tool-input-delta' ? part.delta : []));
+    const calls = parts.flatMap((part) => (part.type === 'tool-call' ? part : []));
+    assert.deepEqual(JSON.parse(inputs.slice(0, inputs.findIndex((piece) => piece.endsWith('}')) + 1).join('')), {
+      city: cities[0],
+    });
+    assert.deepEqual(calls[0]?.input, { city: cities[0] });
+    const kinds = parts.map(({ type }) => type);
+    const order = ['tool-input-start', 'tool-input-delta', 'tool-call', 'tool-result', 'text-delta'] as const;
+    assert.deepEqual(
+      order.toSorted((left, right) => kinds.indexOf(left) - kinds.indexOf(right)),
+      order,
+    );
+    assert.ok(!kinds.includes('error') && !kinds.includes('tool-error'), kinds.join());
+    assert.ok((await result.steps).length >= 2);
+    assert.equal(await result.finishReason, 'stop');
+    assert.ok(((await result.totalUsage).outputTokens ?? 0) > 0);
+  });
+
+  test('gets an object of a zod schema', async () => {
+    const { output, finishReason } = await generateText({
+      ...settings(),
+      prompt: PERSON_TEXT,
+      output: Output.object({ schema: Person, name: 'person' }),
+    });
+    assert.equal(finishReason, 'stop');
+    assert.ok(Person.parse(output).name);
+  });
+
+  test('streams an object of a zod schema, which grows', async () => {
+    const { partialOutputStream, output } = streamText({
+      ...settings(),
+      prompt: PERSON_TEXT,
+      output: Output.object({ schema: Person, name: 'person' }),
+    });
+    const partial = await Array.fromAsync(partialOutputStream);
+    const sizes = partial.map((value) => JSON.stringify(value).length);
+    assert.ok(sizes.length > 3);
+    assert.deepEqual(
+      sizes.toSorted((left, right) => left - right),
+      sizes,
+    );
+    assert.deepEqual(Person.parse(await output), partial.at(-1));
+  });
+
+  test('gets a list and one of several words', async () => {
+    const list = await generateText({
+      ...settings(),
+      prompt: 'Name two cities in France, with their number of inhabitants.',
+      output: Output.array({ element: z.object({ city: z.string().max(30), inhabitants: z.int().min(0).max(1e8) }) }),
+      maxOutputTokens: 200,
+    });
+    assert.ok(list.output.every(({ city, inhabitants }) => typeof city === 'string' && Number.isInteger(inhabitants)));
+    const word = await generateText({
+      ...settings(),
+      prompt: 'Is it warm or cold in the Sahara at noon?',
+      output: Output.choice({ options: ['warm', 'cold'] }),
+    });
+    assert.ok(['warm', 'cold'].includes(word.output));
+  });
+
+  test('raises NoObjectGeneratedError when the limit cuts an object', async () => {
+    await assert.rejects(async () => {
+      const { output } = await generateText({
+        ...settings(),
+        prompt: PERSON_TEXT,
+        maxOutputTokens: 4,
+        output: Output.object({ schema: Person }),
+      });
+      return output;
+    }, NoObjectGeneratedError);
+  });
+
+  test('gets a thought as reasoning, before the answer', async () => {
+    const thinking = {
+      ...settings(),
+      prompt: 'Tom has 3 apples and buys 4 more. How many has he?',
+      maxOutputTokens: 16,
+      providerOptions: { parley: { enable_thinking: true, thinking_budget: 12 } },
+    };
+    const { text, reasoningText, usage } = await generateText(thinking);
+    assert.ok(reasoningText && text);
+    assert.ok((usage.outputTokenDetails.reasoningTokens ?? 0) > 0);
+
+    const parts = await Array.fromAsync(streamText(thinking).stream);
+    const kinds = parts.map(({ type }) => type);
+    assert.ok(kinds.includes('reasoning-delta') && kinds.includes('text-delta'), kinds.join());
+    assert.ok(kinds.lastIndexOf('reasoning-delta') < kinds.indexOf('text-delta'));
+    assert.equal(parts.map((part) => (part.type === 'reasoning-delta' ? part.text : '')).join(''), reasoningText);
+  });
+
+  test('raises APICallError with our words for a schema that cannot be kept', async () => {
+    const inputSchema = z.object({ city: z.string().regex(/(?<=x)y/) });
+    await assert.rejects(
+      generateText({ ...settings(), prompt: WEATHER_QUESTION, tools: { get_weather: tool({ inputSchema }) } }),
+      (error) => {
+        assert.ok(APICallError.isInstance(error), String(error));
+        assert.equal(error.statusCode, 400);
+        assert.match(error.message, /tools\[0\]\.function\.parameters/);
+        return true;
+      },
+    );
+  });
+});

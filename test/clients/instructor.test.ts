@@ -1,0 +1,14 @@
+import { describePythonCases } from './python-cases.ts';
+
+describePythonCases('instructor', {
+  client: 'instructor',
+  script: 'instructor_cases.py',
+  models: ['svc-plus'],
+  cases: [
+    'gets an object in the mode TOOLS',
+    'gets an object in the mode TOOLS_STRICT',
+    'gets an object in the mode JSON_SCHEMA',
+    'gets an object that grows',
+    'raises IncompleteOutputException when the limit cuts an object',
+  ],
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import OpenAI from 'openai';
+import { lacksWeights } from '../models-folder.ts';
+import { type Parley, startParley } from './harness.ts';
+
+const MODEL = 'svc-plus';
+
+/** The specification's least length of an explicit cache. */
+const CACHED_TOKENS_MIN = 1_024;
+
+/** About 1,150 tokens. */
+const RULES = Array.from(
+  { length: 62 },
+  (_, index) => `Rule ${index}: the shelf ${index} holds only boxes of kind ${index}.`,
+);
+
+describe('the explicit cache with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
+  let parley: Parley;
+  let client: OpenAI;
+  before(async () => {
+    parley = await startParley();
+    client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 150_000 });
+  });
+  after(() => parley?.stop());
+
+  test('is created by the first request with a mark and hit by the next', async () => {
+    const first = await detailsOf('Which shelf holds boxes of kind 7?', true);
+    assert.equal(first.cache_type, 'ephemeral');
+    const created = first.cache_creation_input_tokens ?? 0;
+    assert.ok(created >= CACHED_TOKENS_MIN, `${created} tokens`);
+    assert.equal(first.cache_creation?.ephemeral_5m_input_tokens, created);
+    assert.equal(first.cached_tokens, 0);
+
+    const second = await detailsOf('And boxes of kind 9?', true);
+    assert.equal(second.cache_type, 'ephemeral');
+    assert.equal(second.cache_creation_input_tokens, 0);
+    assert.equal(second.cache_creation?.ephemeral_5m_input_tokens, 0);
+    assert.ok((second.cached_tokens ?? 0) >= created, `${second.cached_tokens} of ${created} tokens`);
+  });
+
+  test('is not spoken of in a request without a mark', async () => {
+    const details = await detailsOf('And boxes of kind 11?', false);
+    assert.ok(!('cache_type' in details));
+    assert.equal(details.cache_creation_input_tokens, 0);
+  });
+
+  async function detailsOf(content: string, isMarked: boolean): Promise<CacheDetails> {
+    const mark = isMarked ? { cache_control: { type: 'ephemeral' } } : {};
+    const { usage } = await client.chat.completions.create({
+      model: MODEL,
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: RULES.join('\n'), ...mark }] },
+        { role: 'user', content },
+      ],
+      temperature: 0,
+      max_tokens: 4,
+    });
+    return usage?.prompt_tokens_details ?? assert.fail('no details');
+  }
+});
+
+/** With the vendor's counters, which the client's types do not know. */
+interface CacheDetails {
+  readonly cached_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
+  readonly cache_creation?: { readonly ephemeral_5m_input_tokens: number };
+  readonly cache_type?: string;
+}

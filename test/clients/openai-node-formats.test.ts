@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import OpenAI, { BadRequestError } from 'openai';
+import { LengthFinishReasonError } from 'openai/error';
+import { zodResponseFormat } from 'openai/helpers/zod';
+import { z } from 'zod';
+import { lacksWeights } from '../models-folder.ts';
+import { type Parley, startParley } from './harness.ts';
+import { PERSON_TEXT, Person } from './person.ts';
+
+const MODEL = 'svc-plus';
+const messages = [{ role: 'user' as const, content: `Describe this person as JSON: ${PERSON_TEXT}` }];
+
+/** Greedy, so that two calls can be compared. */
+const question = { model: MODEL, messages, temperature: 0, max_tokens: 120 };
+const person = zodResponseFormat(Person, 'person');
+
+describe('answers in a format with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
+  let parley: Parley;
+  let client: OpenAI;
+  before(async () => {
+    parley = await startParley();
+    client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 90_000 });
+  });
+  after(() => parley?.stop());
+
+  test('are parsed by the zod schema they were asked in', async () => {
+    const { choices } = await client.chat.completions.parse({ ...question, response_format: person });
+    const [choice] = choices;
+    assert.equal(choice?.finish_reason, 'stop');
+    assert.deepEqual(Person.parse(choice?.message.parsed), JSON.parse(choice?.message.content ?? ''));
+  });
+
+  test('are parsed at the end of a stream', async () => {
+    const pieces: string[] = [];
+    const stream = client.chat.completions
+      .stream({ ...question, response_format: person })
+      .on('content.delta', ({ delta }) => void pieces.push(delta));
+    const [choice] = (await stream.finalChatCompletion()).choices;
+    assert.ok(pieces.length > 3);
+    assert.deepEqual(Person.parse(choice?.message.parsed), JSON.parse(pieces.join('')));
+  });
+
+  test('raise LengthFinishReasonError in the client when the limit cuts them', () =>
+    assert.rejects(
+      client.chat.completions.parse({ ...question, response_format: person, max_tokens: 4 }),
+      LengthFinishReasonError,
+    ));
+
+  test('may be any JSON object', async () => {
+    const { choices } = await client.chat.completions.create({
+      ...question,
+      messages: [{ role: 'user', content: 'Answer in JSON with the key "capital": what is the capital of France?' }],
+      response_format: { type: 'json_object' },
+    });
+    assert.equal(choices[0]?.finish_reason, 'stop');
+    assert.ok(z.record(z.string(), z.unknown()).parse(JSON.parse(choices[0]?.message.content ?? '')));
+  });
+
+  test('may be any JSON object only where the messages speak of JSON', () =>
+    refused(
+      { ...question, messages: [{ role: 'user', content: 'Hello!' }], response_format: { type: 'json_object' } },
+      'response_format',
+      /must contain the word 'json'/,
+    ));
+
+  test('come with log probabilities for every token', async () => {
+    const { choices } = await client.chat.completions.create({
+      ...question,
+      messages: [{ role: 'user', content: 'Is Paris in France?' }],
+      response_format: {
+        type: 'json_schema',
+        json_schema: {
+          name: 'answer',
+          strict: true,
+          schema: z.toJSONSchema(z.object({ answer: z.enum(['yes', 'no']) })),
+        },
+      },
+      logprobs: true,
+      top_logprobs: 2,
+    });
+    const [choice] = choices;
+    assert.ok(['yes', 'no'].includes(JSON.parse(choice?.message.content ?? '').answer));
+    const tokens = choice?.logprobs?.content ?? [];
+    assert.equal(Buffer.from(tokens.flatMap(({ bytes }) => bytes ?? [])).toString(), choice?.message.content);
+    for (const { logprob, top_logprobs } of tokens) {
+      assert.ok(logprob === null || logprob <= 0);
+      assert.equal(top_logprobs.length, 2);
+    }
+  });
+
+  test('are refused with a schema that cannot be kept, which is named', () => {
+    const schema = { type: 'object', properties: { age: { type: 'integr' } } };
+    const response_format = { type: 'json_schema', json_schema: { name: 'person', strict: true, schema } };
+    return refused({ ...question, response_format }, 'response_format.json_schema.schema', /age/);
+  });
+
+  test('are refused in a format that there is none of', () =>
+    refused({ ...question, response_format: { type: 'yaml' } }, 'response_format', /response_format/));
+
+  async function refused(body: object, param: string, fact: RegExp): Promise<void> {
+    const asked = body as OpenAI.ChatCompletionCreateParamsNonStreaming;
+    await assert.rejects(client.chat.completions.create(asked), (error) => {
+      assert.ok(error instanceof BadRequestError, String(error));
+      assert.ok(error.param?.startsWith(param), `${error.param}: ${error.message}`);
+      assert.match(error.message, fact);
+      return true;
+    });
+  }
+});
