@@ -18,7 +18,14 @@ interface Variant {
   readonly logprobs?: true;
   readonly top_logprobs?: number;
   readonly seed?: number;
+  readonly response_format?: object;
 }
+
+/** More numbers than are waited for: the answer ends with its limit, as the free one does. */
+const NUMBERS = {
+  type: 'json_schema',
+  json_schema: { name: 'numbers', schema: { type: 'array', items: { type: 'integer' }, minItems: TOKENS } },
+};
 
 /** (b) The engine through the front door against the library driven directly. */
 export async function engine(modelFile: string, modelsFolder: string, note: (text: string) => void): Promise<Row[]> {
@@ -93,6 +100,14 @@ export async function engine(modelFile: string, modelsFolder: string, note: (tex
       frontDoor(4),
       'reported',
     );
+    for (const streams of [1, 4])
+      await compare(
+        `${streams} stream${streams > 1 ? 's' : ''} under a JSON schema`,
+        'the same free',
+        frontDoor(streams, { response_format: NUMBERS }),
+        frontDoor(streams),
+        'reported',
+      );
     await compare('4 streams with a seed', 'the same without', frontDoor(4, { seed: 7 }), frontDoor(4), 'reported');
     const besideSeeded = async (): Promise<number> => {
       const seeded = frontDoor(1, { seed: 7 })();

@@ -285,8 +285,8 @@ export const GRAMMAR_LENGTH_MAX = 1_000;
 /** Ours: patternProperties of one object; their overlaps double with each. Beyond: 400. */
 export const GRAMMAR_PATTERN_PROPERTIES_MAX = 4;
 
-/** Ours: sets of places in arrays or objects that are alternatives to each other. Beyond: 400. */
-export const GRAMMAR_COMBINATIONS_MAX = 5_000;
+/** Ours: members looked at where arrays or objects are alternatives to each other. Beyond: 400. */
+export const GRAMMAR_COMBINATIONS_MAX = 20_000;
 
 /** Ours: patterns, formats, lengths and ranges of numbers of one schema, each counted once. Beyond: 400. */
 export const GRAMMAR_LANGUAGES_MAX = 1_000;

@@ -28,7 +28,6 @@ export function checkParses(bodies: readonly (RuleBody | undefined)[]): void {
     }
     if (most > GRAMMAR_PARSES_MAX)
       throw new RuleBookError(
-        'too-large',
         `alternatives that cannot be told apart, in more than ${GRAMMAR_PARSES_MAX} combinations`,
       );
     if (most === parses[rule]) continue;

@@ -1,8 +1,9 @@
 import type { JsonSchema } from '../core/grammar.ts';
+import { CheckLimitError } from './check-limit-error.ts';
 import { createExpander } from './conjunctions.ts';
 import { createLanguages } from './languages.ts';
 import { createDocument } from './schema-document.ts';
-import { CheckLimitError, createValidator } from './validator.ts';
+import { createValidator } from './validator.ts';
 
 /**
  * Checks a whole value, all keywords, also those that a grammar has enforced. The check says what is wrong with a value,

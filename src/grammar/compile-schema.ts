@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { ofTexts, union } from './automaton.ts';
+import { CheckLimitError } from './check-limit-error.ts';
 import { type Conjunction, createExpander } from './conjunctions.ts';
 import type { Goal, Goals } from './goal.ts';
 import { createGoalRules } from './goal-rules.ts';
@@ -8,7 +9,7 @@ import type { RuleRef } from './rule-body.ts';
 import type { RuleBook } from './rule-book.ts';
 import { createDocument } from './schema-document.ts';
 import { shapeOf } from './shape.ts';
-import { CheckLimitError, createValidator } from './validator.ts';
+import { createValidator } from './validator.ts';
 
 /** The rule of a schema, and why a part of it cannot be satisfied, if any part was found that cannot. */
 export interface CompiledSchema {
@@ -21,6 +22,8 @@ export function compileSchema(schema: JsonSchema, field: string, book: RuleBook)
   const document = createDocument(schema, field);
   const expander = createExpander(document);
   const known = new Map<string, Goal>();
+  // A schema that is referred to often is expanded once; its key, which may be long, is then not made again.
+  const byWays = new Map<readonly Conjunction[], Goal>();
   const languages = createLanguages(document);
   const { isValid } = createValidator({
     keywordsOf: expander.keywordsOf,
@@ -32,6 +35,8 @@ export function compileSchema(schema: JsonSchema, field: string, book: RuleBook)
     languages,
     of(schemas, path) {
       const ways = expander.expand(schemas);
+      const expanded = byWays.get(ways);
+      if (expanded) return expanded;
       // A way that asks for nothing holds all others in it.
       const needed = ways.some(({ parts }) => parts.length === 0)
         ? ways.filter(({ parts }) => parts.length === 0)
@@ -40,6 +45,7 @@ export function compileSchema(schema: JsonSchema, field: string, book: RuleBook)
       const id = needed.length === 0 ? 'none' : key;
       const goal = known.get(id) ?? { key: id, path, ways: needed };
       known.set(id, goal);
+      byWays.set(ways, goal);
       return goal;
     },
     textsOf(schemas, path) {

@@ -294,6 +294,18 @@ describe('a grammar', () => {
       assert.ok(!accepts(call, text), text);
   });
 
+  test('of several schemas names the field of the one that is impossible', () => {
+    const call: Grammar = {
+      type: 'choice',
+      options: [ofSchema({ const: 1 }), { type: 'schema', schema: { enum: ['a'], type: 'null' }, field: 'tools[1]' }],
+    };
+    assert.throws(
+      () => compileGrammar(call),
+      (error) =>
+        error instanceof GrammarError && error.field === 'tools[1]' && error.message.startsWith('none of the values'),
+    );
+  });
+
   test('is small and plain for a small schema', () => {
     assert.equal(
       compileGrammar(

@@ -1,5 +1,5 @@
 import type { Grammar } from '../core/grammar.ts';
-import { compileSchema } from './compile-schema.ts';
+import { type CompiledSchema, compileSchema } from './compile-schema.ts';
 import { literal, without } from './gbnf.ts';
 import { GrammarError } from './grammar-error.ts';
 import type { RuleRef } from './rule-body.ts';
@@ -14,8 +14,8 @@ import { RuleBookError } from './rule-book-error.ts';
  */
 export function compileGrammar(grammar: Grammar): string {
   const book = createRuleBook();
-  const impossible: string[] = [];
-  const fields = new Set<string>();
+  const schemas: (CompiledSchema & { readonly field: string })[] = [];
+  let field = '';
 
   function ruleOf(part: Grammar): RuleRef {
     switch (part.type) {
@@ -28,21 +28,27 @@ export function compileGrammar(grammar: Grammar): string {
       case 'choice':
         return book.add({ alternatives: part.options.map((option) => [ruleOf(option)]) });
       case 'schema': {
-        fields.add(part.field);
-        const compiled = compileSchema(part.schema, part.field, book);
-        if (compiled.impossible !== undefined) impossible.push(compiled.impossible);
+        field = part.field;
+        const compiled = compileSchema(part.schema, field, book);
+        schemas.push({ ...compiled, field });
         return compiled.rule;
       }
     }
   }
 
-  const field = (): string => [...fields].join(', ');
   try {
-    return book.print(ruleOf(grammar));
+    const root = ruleOf(grammar);
+    return book.print(
+      root,
+      schemas.map(({ rule }) => rule),
+    );
   } catch (error) {
     if (!(error instanceof RuleBookError)) throw error;
-    if (error.reason === 'impossible')
-      throw new GrammarError(field(), impossible[0] ?? `No value is valid under the schema (${field()}).`);
-    throw new GrammarError(field(), `The schema is too large: ${error.message} (${field()}).`);
+    const impossible = schemas.find(({ rule }) => rule.rule === error.impossible?.rule);
+    if (impossible) {
+      const none = `No value is valid under the schema (${impossible.field}).`;
+      throw new GrammarError(impossible.field, impossible.impossible ?? none);
+    }
+    throw new GrammarError(field, `The schema is too large: ${error.message} (${field}).`);
   }
 }

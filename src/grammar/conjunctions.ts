@@ -68,6 +68,8 @@ export function createExpander(document: SchemaDocument): Expander {
   }
 
   function conjunction(parts: readonly Keywords[]): Conjunction {
+    steps += 1 + parts.length;
+    if (steps > SCHEMA_EXPANSION_STEPS_MAX) throw tooMany(parts[0]?.path ?? '#');
     const sorted = [...new Set(parts)].toSorted((a, b) => idOf(a) - idOf(b));
     return { key: sorted.map(idOf).join(), parts: sorted };
   }
@@ -81,8 +83,6 @@ export function createExpander(document: SchemaDocument): Expander {
       const pairs: Conjunction[] = [];
       for (const one of product) {
         for (const other of factor) {
-          steps += 1 + one.parts.length + other.parts.length;
-          if (steps > SCHEMA_EXPANSION_STEPS_MAX) throw tooMany(path);
           pairs.push(conjunction([...one.parts, ...other.parts]));
         }
       }

@@ -1,4 +1,3 @@
-import { GRAMMAR_COMBINATIONS_MAX } from '../core/limits.ts';
 import { accepts, type Automaton } from './automaton.ts';
 import type { Container, MemberName } from './container.ts';
 import { type Branch, createContainerWalk, type Positions } from './container-walk.ts';
@@ -28,7 +27,7 @@ export function containerRule(
   brackets: { readonly open: string; readonly close: string },
   { book, ruleOf, keyTexts, overlapsOf, refuse }: ContainerNeeds,
 ): Alternative {
-  const walk = createContainerWalk(containers);
+  const walk = createContainerWalk(containers, refuse);
   const known = new Map<string, RuleRef | 'under way'>();
   const forward = new Map<string, RuleRef>();
 
@@ -85,25 +84,19 @@ export function containerRule(
     }
   }
 
-  const reachable: Positions[] = [];
-  for (const positions of walk.reachable()) {
-    reachable.push(positions);
-    if (reachable.length > GRAMMAR_COMBINATIONS_MAX)
-      refuse(`Alternatives have more than ${GRAMMAR_COMBINATIONS_MAX} combinations of members`);
-  }
   // Values first, and then places from the end: neither long objects nor values in them go far down the stack.
   for (const { goals } of containers) goals.forEach(ruleOf);
-  for (const positions of reachable.slice(1).toReversed()) ruleAt('next', positions);
+  for (const positions of [...walk.reachable()].slice(1).toReversed()) ruleAt('next', positions);
   return [literal(brackets.open), ruleAt('first', walk.start)];
 }
 
 /** Declared names are told apart by themselves; a set of names may hold them, or share names with another set. */
 function nameOverlaps(names: readonly MemberName[]): RuleBody['overlaps'] {
-  if (!names.some(({ type }) => type === 'keys')) return undefined;
-  const overlap = (a: MemberName, b: MemberName): boolean => {
-    if (a === b) return true;
-    if (a.type === 'keys') return b.type === 'keys' || (b.type === 'key' && accepts(a.texts, b.text));
-    return b.type === 'keys' && overlap(b, a);
-  };
-  return names.map((name) => names.flatMap((other, at) => (overlap(name, other) ? [at] : [])));
+  const sets = names.flatMap((name, at) => (name.type === 'keys' ? [{ at, texts: name.texts }] : []));
+  if (sets.length === 0) return undefined;
+  const withSets = names.map((name, at) => {
+    if (name.type !== 'key') return [at];
+    return [at, ...sets.filter(({ texts }) => accepts(texts, name.text)).map((set) => set.at)];
+  });
+  return [sets.map(({ at }) => at), ...withSets];
 }

@@ -1,3 +1,4 @@
+import { GRAMMAR_COMBINATIONS_MAX } from '../core/limits.ts';
 import type { Choices, Container, Member, MemberName, Place } from './container.ts';
 import type { Goal } from './goal.ts';
 
@@ -33,13 +34,21 @@ export interface ContainerWalk {
   reachable(): Iterable<Positions>;
 }
 
-export function createContainerWalk(containers: readonly Container[]): ContainerWalk {
+/** `refuse` is called when the containers are too many, or differ in too many ways, to be walked side by side. */
+export function createContainerWalk(
+  containers: readonly Container[],
+  refuse: (problem: string) => never,
+): ContainerWalk {
   const steps = new Map<string, Step>();
+  let looked = 0;
   const choicesAt = ({ container, place }: Position): Choices => containers[container]?.at(place) ?? { members: [] };
 
   function* membersFrom({ container, place }: Position): Generator<Found> {
     for (let at: Place | undefined = place; at !== undefined;) {
       const { members, onward } = choicesAt({ container, place: at });
+      looked += 1 + members.length;
+      if (looked > GRAMMAR_COMBINATIONS_MAX)
+        refuse(`Alternatives have more than ${GRAMMAR_COMBINATIONS_MAX} combinations of members`);
       for (const member of members) yield { container, member };
       at = onward;
     }

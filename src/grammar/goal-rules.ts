@@ -1,17 +1,19 @@
 import { SCHEMA_DEPTH_MAX } from '../core/limits.ts';
-import { accepts, type Automaton, AutomatonLimitError, intersect, isEmpty, union } from './automaton.ts';
+import { type Automaton, AutomatonLimitError, union } from './automaton.ts';
 import { containerRule } from './container-rules.ts';
 import { literal } from './gbnf.ts';
 import type { Goal, Goals } from './goal.ts';
-import type { Alternative, RuleBody, RuleRef } from './rule-body.ts';
+import type { Alternative, RuleRef } from './rule-body.ts';
 import type { RuleBook } from './rule-book.ts';
 import { type Shape, shapeOf } from './shape.ts';
 import { textChoice } from './text-choice.ts';
 import { createTextRules } from './text-rules.ts';
+import { createValueOverlaps } from './value-overlaps.ts';
 
 /** Rules for JSON text of values that are what a goal asks for. */
 export function createGoalRules(book: RuleBook, goals: Goals): (goal: Goal) => RuleRef {
   const textRule = createTextRules(book);
+  const overlapsOf = createValueOverlaps();
   const known = new Map<Goal, RuleRef | 'under way'>();
   const forward = new Map<Goal, RuleRef>();
   const shapes = new Map<Goal, readonly Shape[]>();
@@ -53,7 +55,7 @@ export function createGoalRules(book: RuleBook, goals: Goals): (goal: Goal) => R
       book,
       ruleOf,
       keyTexts: (names: Automaton) => textRule(names, 'json-string'),
-      overlapsOf,
+      overlapsOf: (choices: readonly Goal[]) => overlapsOf(choices.map(shapesOf)),
       refuse: (problem: string) => goals.refuse(goal.path, problem),
     };
     return [
@@ -69,86 +71,20 @@ export function createGoalRules(book: RuleBook, goals: Goals): (goal: Goal) => R
     ];
   }
 
-  function overlapsOf(choices: readonly Goal[]): RuleBody['overlaps'] {
-    const all = choices.map((goal) => valuesOf(shapesOf(goal)));
-    const groups = all.every(isFinite) ? groupsByText(all) : groupsByPairs(all);
-    return groups.some((group) => group.length > 1) ? groups : undefined;
-  }
-
   return ruleOf;
 }
 
-/** Ours: alternatives up to which each is compared with each; more count as if all had values in common. */
-const COMPARED_MAX = 32;
+/** Ours: automata that are made one; more stay alternatives. */
+const UNITED_MAX = 16;
 
 /** One automaton for several, where that does not become too large. */
 function united(automata: readonly Automaton[]): readonly Automaton[] {
   const [first, ...others] = automata;
-  if (!first || others.length === 0) return automata;
+  if (!first || others.length === 0 || others.length >= UNITED_MAX) return automata;
   try {
     return [others.reduce((all, each) => union(all, each), first)];
   } catch (error) {
     if (error instanceof AutomatonLimitError) return automata;
-    throw error;
-  }
-}
-
-interface Values {
-  readonly texts: ReadonlySet<string>;
-  readonly strings: readonly Automaton[];
-  readonly numbers: readonly Automaton[];
-  readonly hasArrays: boolean;
-  readonly hasObjects: boolean;
-}
-
-const valuesOf = (shapes: readonly Shape[]): Values => ({
-  texts: new Set(shapes.flatMap(({ texts }) => texts)),
-  strings: shapes.flatMap(({ strings }) => strings ?? []),
-  numbers: shapes.flatMap(({ numbers }) => numbers ?? []),
-  hasArrays: shapes.some(({ array, texts }) => array !== undefined || texts.some((text) => text.startsWith('['))),
-  hasObjects: shapes.some(({ object, texts }) => object !== undefined || texts.some((text) => text.startsWith('{'))),
-});
-
-const isFinite = ({ strings, numbers, hasArrays, hasObjects }: Values): boolean =>
-  strings.length + numbers.length === 0 && !hasArrays && !hasObjects;
-
-function groupsByText(all: readonly Values[]): readonly (readonly number[])[] {
-  const byText = new Map<string, number[]>();
-  for (const [at, { texts }] of all.entries()) {
-    for (const text of texts) {
-      const group = byText.get(text);
-      if (group) group.push(at);
-      else byText.set(text, [at]);
-    }
-  }
-  return [...byText.values()];
-}
-
-function groupsByPairs(all: readonly Values[]): readonly (readonly number[])[] {
-  if (all.length > COMPARED_MAX) return [all.map((_, at) => at)];
-  return all.map((one) => all.flatMap((other, at) => (one === other || haveCommon(one, other) ? [at] : [])));
-}
-
-function haveCommon(one: Values, other: Values): boolean {
-  if ((one.hasArrays && other.hasArrays) || (one.hasObjects && other.hasObjects)) return true;
-  if (!one.texts.isDisjointFrom(other.texts)) return true;
-  const holds = ({ strings, numbers }: Values, { texts }: Values): boolean =>
-    [...texts].some((text) =>
-      text.startsWith('"')
-        ? strings.some((each) => accepts(each, String(JSON.parse(text))))
-        : numbers.some((each) => accepts(each, text)),
-    );
-  if (holds(one, other) || holds(other, one)) return true;
-  const meet = (a: readonly Automaton[], b: readonly Automaton[]): boolean =>
-    a.some((each) => b.some((another) => canMeet(each, another)));
-  return meet(one.strings, other.strings) || meet(one.numbers, other.numbers);
-}
-
-function canMeet(one: Automaton, other: Automaton): boolean {
-  try {
-    return !isEmpty(intersect(one, other));
-  } catch (error) {
-    if (error instanceof AutomatonLimitError) return true;
     throw error;
   }
 }

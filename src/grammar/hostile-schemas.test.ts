@@ -101,6 +101,37 @@ describe('a hostile schema is refused, or compiled, within bounds:', () => {
       says: /combinations/,
     },
     {
+      name: 'many alternatives of many properties',
+      schema: {
+        properties: counted(900, () => ({ type: 'integer' })),
+        anyOf: Array.from({ length: 250 }, (_, at) => ({ required: [`p${at}`] })),
+      },
+      says: /combinations/,
+    },
+    {
+      name: 'references to a schema that is long',
+      schema: {
+        $defs: { long: { allOf: Array.from({ length: 4_000 }, (_, at) => ({ maximum: at })) } },
+        properties: counted(900, (at) => ({ $ref: '#/$defs/long', minimum: at })),
+      },
+      says: /combinations/,
+    },
+    {
+      name: 'values that take long to check',
+      schema: {
+        allOf: [{ enum: Array.from({ length: 2_000 }, (_, at) => at) }, { not: { $ref: '#/$defs/d0' } }],
+        $defs: Object.fromEntries(
+          Array.from({ length: 13 }, (_, at) => [
+            `d${at}`,
+            at === 12
+              ? { type: 'string' }
+              : { oneOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] },
+          ]),
+        ),
+      },
+      says: /takes too long/,
+    },
+    {
       name: 'a value that holds itself',
       schema: { properties: { a: { $ref: '#' } }, required: ['a'] },
       says: /No value/,
@@ -113,7 +144,10 @@ describe('a hostile schema is refused, or compiled, within bounds:', () => {
   const compiled: readonly { name: string; schema: JsonSchema }[] = [
     { name: 'doubled references', schema: chain(60, (next) => ({ anyOf: [next, next] })) },
     { name: 'doubled members', schema: chain(60, (next) => ({ properties: { a: next, b: next } })) },
-    { name: '1,000 properties', schema: { properties: counted(500, () => ({ type: 'integer' })), required: [] } },
+    {
+      name: '500 optional properties',
+      schema: { properties: counted(500, () => ({ type: 'integer' })), required: [] },
+    },
     {
       name: '1,000 required properties',
       schema: { properties: counted(1_000, () => true), required: Object.keys(counted(1_000, () => 0)) },
@@ -164,5 +198,7 @@ describe('a check ends soon', () => {
     let value: unknown = [];
     for (let count = 0; count < 100_000; count++) value = [value];
     assert.match(createCheck({ type: 'array', items: { $ref: '#' } })(value) ?? '', /nested too deep/);
+    assert.match(createCheck({ uniqueItems: true })([value]) ?? '', /nested too deep/);
+    assert.match(createCheck({ const: 1 })(value) ?? '', /nested too deep/);
   });
 });

@@ -1,10 +1,12 @@
-/** `impossible`: no text fits. `too-large`: the grammar is beyond a limit, which the message names. */
+import type { RuleRef } from './rule-body.ts';
+
+/** A grammar beyond a limit, which the message names; or, with `impossible`, a rule that can never be finished. */
 export class RuleBookError extends RangeError {
   override readonly name = 'RuleBookError';
-  readonly reason: 'impossible' | 'too-large';
+  readonly impossible: RuleRef | undefined;
 
-  constructor(reason: 'impossible' | 'too-large', message: string) {
+  constructor(message: string, impossible?: RuleRef) {
     super(message);
-    this.reason = reason;
+    this.impossible = impossible;
   }
 }

@@ -16,8 +16,13 @@ export interface RuleBook {
   addWritten(rules: readonly Rule[]): RuleRef;
   /** Unused so far. */
   freshName(): string;
-  /** @throws RuleBookError when nothing can be generated, or too much would have to be followed. */
-  print(root: RuleRef): string;
+  /**
+   * All that is reached from `root`. No rule in `needed` may be one that can never be finished; elsewhere such alternatives
+   * are left out.
+   *
+   * @throws RuleBookError when one is, or when an engine would have too much to follow.
+   */
+  print(root: RuleRef, needed: readonly RuleRef[]): string;
 }
 
 const NOTHING: RuleBody = { alternatives: [] };
@@ -30,7 +35,7 @@ export function createRuleBook(): RuleBook {
 
   function push(body: RuleBody, written?: readonly Rule[]): RuleRef {
     rules += written?.length ?? 1;
-    if (rules > GRAMMAR_RULES_MAX) throw new RuleBookError('too-large', `more than ${GRAMMAR_RULES_MAX} rules`);
+    if (rules > GRAMMAR_RULES_MAX) throw new RuleBookError(`more than ${GRAMMAR_RULES_MAX} rules`);
     entries.push({ name: `r${entries.length}`, body, ...(written && { written }) });
     return { rule: entries.length - 1 };
   }
@@ -64,9 +69,10 @@ export function createRuleBook(): RuleBook {
       return push(NOTHING, written);
     },
     freshName: () => `s${entries.length}`,
-    print(root) {
+    print(root, needed) {
       const bodies = withoutDeadEnds(entries);
-      if (!bodies[root.rule]) throw new RuleBookError('impossible', 'no text fits');
+      const impossible = [...needed, root].find(({ rule }) => !bodies[rule]);
+      if (impossible) throw new RuleBookError('no text fits', impossible);
       checkParses(bodies);
       const text = printRules(root, entries, bodies);
       if (text.length > GRAMMAR_CHARACTERS_MAX) throw tooLong();
@@ -75,5 +81,4 @@ export function createRuleBook(): RuleBook {
   };
 }
 
-const tooLong = (): RuleBookError =>
-  new RuleBookError('too-large', `more than ${GRAMMAR_CHARACTERS_MAX} characters of grammar`);
+const tooLong = (): RuleBookError => new RuleBookError(`more than ${GRAMMAR_CHARACTERS_MAX} characters of grammar`);

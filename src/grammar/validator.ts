@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { SCHEMA_CHECK_STEPS_MAX, SCHEMA_DEPTH_MAX } from '../core/limits.ts';
+import { CheckLimitError } from './check-limit-error.ts';
 import { arrayProblem } from './check-array.ts';
 import { numberProblem } from './check-number.ts';
 import { objectProblem } from './check-object.ts';
@@ -13,7 +14,7 @@ import type { SchemaObject } from './schema-document.ts';
 export interface Validator {
   /** What is wrong with the value, beginning with its place (`$.a[0]`), or undefined. */
   problemOf(schema: JsonSchema, value: unknown): string | undefined;
-  /** The same for one schema's own keywords, without its allOf, anyOf, oneOf and `$ref`. */
+  /** For one schema's own keywords, without its allOf, anyOf, oneOf and `$ref`. All calls together have so many steps. */
   isValid(part: Keywords, value: unknown): boolean;
 }
 
@@ -24,11 +25,6 @@ export interface Checking {
   readonly languages: Languages;
   /** Counts work. */
   step(count: number): void;
-}
-
-/** Thrown where a value would take too long to check. */
-export class CheckLimitError extends RangeError {
-  override readonly name = 'CheckLimitError';
 }
 
 export interface ValidatorNeeds {
@@ -102,15 +98,14 @@ export function createValidator({ keywordsOf, languages }: ValidatorNeeds): Vali
   }
 
   const checking: Checking = { inner, languages, step };
-  /** Depth is counted anew: a check that was broken off left it where it was. */
-  const begin = <T>(check: () => T): T => {
-    steps = 0;
-    depth = 0;
-    return check();
-  };
   return {
-    problemOf: (schema, value) => begin(() => inner(schema, value, '$')),
-    isValid: (part, value) => begin(() => ownProblem(part, value, '$') === undefined),
+    problemOf(schema, value) {
+      steps = 0;
+      // A check that was broken off left it where it was.
+      depth = 0;
+      return inner(schema, value, '$');
+    },
+    isValid: (part, value) => ownProblem(part, value, '$') === undefined,
   };
 }
 

@@ -9,7 +9,7 @@ import { randomSchema } from './random-schema.ts';
 import { seeded } from './random.ts';
 import { createReference } from './reference.ts';
 
-const WALKS = 4;
+const WALKS = 3;
 const MUTATIONS = 4;
 
 export interface Trial {
