@@ -40,8 +40,9 @@ export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
         const addresses = await service.listen();
         const note = await noteServer(config.data, addresses[0]?.url ?? '');
         const stopWatching = followModels(service, file.path, stdout);
-        for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
+        // Before the address is told: whoever reads it may look for the key at once.
         const key = await service.firstKey();
+        for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
         await prepare(service, stop.signal, stdout);
         if (!stop.signal.aborted) {
           stdout.write(welcome({ report: await service.report(), addresses, key, keyFile: config.keyFile }));
