@@ -4,7 +4,7 @@ import { listOf } from '../list-of.ts';
 
 // Clients write null for "not set", so every optional field may be null.
 
-const CacheControl = z.object({ type: z.literal('ephemeral'), ttl: z.literal('5m').nullish() });
+export const CacheControl = z.object({ type: z.literal('ephemeral'), ttl: z.literal('5m').nullish() });
 
 const TextPart = z.object({ type: z.literal('text'), text: z.string(), cache_control: CacheControl.nullish() });
 const ImagePart = z.object({ type: z.literal('image_url'), image_url: z.object({ url: z.string() }) });

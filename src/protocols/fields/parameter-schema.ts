@@ -62,7 +62,7 @@ const ResponseFormat = z.discriminatedUnion('type', [
   }),
 ]);
 
-const TokenId = z.int().min(0).max(TOKEN_ID_MAX);
+export const TokenId = z.int().min(0).max(TOKEN_ID_MAX);
 
 /** Forms of `stop` that every interface takes; a list holds strings or token ids, not both. */
 export const STOP_FORMS = [

@@ -9,6 +9,7 @@ import {
   TOP_LOGPROBS_MAX,
 } from '../../core/limits.ts';
 import type { RuleTexts } from '../parse.ts';
+import type { Place } from './place.ts';
 
 // Prescribed texts of wire.md 1.7, which are the same wherever a field stands.
 
@@ -61,6 +62,10 @@ export function parameterTexts({ contextTokens, maxThinkingTokens }: ModelEntry)
     'response_format.json_schema.name': `A schema's name has 1 to ${SCHEMA_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens`,
   };
 }
+
+/** The texts for an interface that has the fields elsewhere. */
+export const textsAt = (texts: RuleTexts, place: Place): RuleTexts =>
+  Object.fromEntries(Object.entries(texts).map(([field, text]) => [place(field), text]));
 
 const TOOL_CHOICE =
   'tool_choice is one of the strings that should be ["none", "auto", "required"], or names a function';
