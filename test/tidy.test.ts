@@ -92,6 +92,12 @@ describe('the rules', () => {
       text: `import { a } from '../compatible/a.ts';\nimport { parse } from '../parse.ts';`,
       found: ['src/protocols/native/a.ts:1 protocols/native must not see protocols/compatible (../compatible/a.ts)'],
     },
+    { file: 'src/protocols/native/a.ts', text: `import { a } from '../fields/a.ts';`, found: [] },
+    {
+      file: 'src/protocols/fields/a.ts',
+      text: `import { a } from '../native/a.ts';`,
+      found: ['src/protocols/fields/a.ts:1 protocols/fields must not see protocols/native (../native/a.ts)'],
+    },
     { file: 'src/attic/a.ts', text: '', found: ['src/attic/a.ts:1 attic is not a room of the house'] },
     {
       file: 'src/core/a.ts',

@@ -75,6 +75,8 @@ export type GenerationEvent =
       readonly choice: number;
       readonly index: number;
       readonly text: string;
+      /** Sampled tokens since the delta before, markup that is not told included; absent where nothing is known. */
+      readonly tokens?: number;
       readonly logprobs?: readonly TokenLogprob[];
     }
   | { readonly type: 'block-end'; readonly choice: number; readonly index: number }

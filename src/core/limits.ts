@@ -15,6 +15,18 @@ export const STOP_SEQUENCES_MAX = 16;
 /** decisions.md: Unicode code points of one stop string. Beyond: 400. */
 export const STOP_CODE_POINTS_MAX = 256;
 
+/** Ours: token ids of one stop sequence. Beyond: 400. */
+export const STOP_TOKENS_MAX = 256;
+
+/** Ours: ms between events of a stream that tells the whole answer so far. Pieces that come meanwhile wait. */
+export const CUMULATIVE_EVENT_MS_MIN = 100;
+
+/**
+ * Ours: characters a second that such a stream repeats. Beyond: its events come further apart, so that its bytes grow with
+ * the time it takes and not with the square of its answer.
+ */
+export const CUMULATIVE_CHARS_PER_SECOND_MAX = 200_000;
+
 /** Ours: messages in one request. Beyond: 400. Far above any context that is served. */
 export const MESSAGES_MAX = 10_000;
 

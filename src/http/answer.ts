@@ -4,7 +4,7 @@ import type { Endpoint, Reply } from '../protocols/endpoint.ts';
 import { readJson } from './body.ts';
 import type { Call } from './call.ts';
 import type { HttpLimits } from './limits.ts';
-import { timing, write } from './reply.ts';
+import { headOf, write } from './reply.ts';
 import { pump, release } from './stream.ts';
 
 export interface AnswerNeeds {
@@ -46,7 +46,7 @@ export async function answer(
       const head = (): Readonly<Record<string, string>> => {
         call.markFirstByte();
         // Proxies that buffer would hold the stream back (wire.md section 11, 39).
-        return { ...call.headers, 'server-timing': timing(call), 'x-accel-buffering': 'no', ...reply.headers };
+        return { ...headOf(call, { isComplete: false }), 'x-accel-buffering': 'no', ...reply.headers };
       };
       try {
         const broken = await pump(call.response, reply, { gone: call.gone, keepAliveMs: limits.keepAliveMs, head });

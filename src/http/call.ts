@@ -14,6 +14,8 @@ export interface Call {
   readonly requestId: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Milliseconds since the epoch. */
+  readonly arrivedAt: number;
   readonly address: Address;
   /** The path's until a route is known. */
   readonly family: Family;
@@ -75,6 +77,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
     requestId,
     request,
     response,
+    arrivedAt: clock.now(),
     address,
     get family() {
       return family;

@@ -16,8 +16,7 @@ export function write(call: Call, { status, text, contentType = 'application/jso
   if (response.destroyed || response.headersSent) return;
   call.markFirstByte();
   response.writeHead(status, {
-    ...call.headers,
-    'server-timing': timing(call),
+    ...headOf(call, { isComplete: true }),
     ...headers,
     ...(text === '' ? {} : { 'content-type': contentType }),
     ...(status === 204 ? {} : { 'content-length': String(Buffer.byteLength(text)) }),
@@ -41,5 +40,17 @@ export function writeError(call: Call, error: ServiceError): void {
   });
 }
 
-/** Arrival to head, in ms; for a stream that is the wait and the first token. */
-export const timing = (call: Call): string => `total;dur=${call.elapsedMs().toFixed(1)}`;
+/**
+ * Headers of whatever is answered, when the head goes out now. Arrival to head, in ms, is for a stream the wait and the
+ * first token.
+ *
+ * @param isComplete The body is there as a whole.
+ */
+export function headOf(call: Call, { isComplete }: { readonly isComplete: boolean }): Record<string, string> {
+  const elapsedMs = call.elapsedMs();
+  return {
+    ...call.headers,
+    'server-timing': `total;dur=${elapsedMs.toFixed(1)}`,
+    ...FAMILIES[call.family].headers?.({ arrivedAt: call.arrivedAt, elapsedMs, isComplete }),
+  };
+}

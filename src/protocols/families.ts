@@ -1,10 +1,21 @@
 import type { Family } from './endpoint.ts';
 import type { FamilyErrors } from './family-errors.ts';
+import type { HeadersOf } from './family-headers.ts';
 import * as compatible from './compatible/errors.ts';
 import * as messages from './messages/errors.ts';
 import * as native from './native/errors.ts';
+import { nativeHeaders } from './native/headers.ts';
 
-export const FAMILIES: Record<Family, FamilyErrors> = { compatible, messages, native };
+/** How one protocol family answers, whatever it answers. */
+interface FamilyShape extends FamilyErrors {
+  readonly headers?: HeadersOf;
+}
+
+export const FAMILIES: Record<Family, FamilyShape> = {
+  compatible,
+  messages,
+  native: { ...native, headers: nativeHeaders },
+};
 
 /** Longest prefix first: the old responses path lies under `/api/` and is compatible all the same. */
 const PREFIXES: readonly (readonly [string, Family])[] = [

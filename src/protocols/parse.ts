@@ -184,7 +184,7 @@ const PRIVATE_FIELDS = new Set(['messages', 'prompt', 'input', 'system', 'suffix
 /** Fields that are words of the protocol wherever they stand. */
 const PUBLIC_NAMES = new Set(['role', 'type']);
 
-const isPrivate = (param: string): boolean => PRIVATE_FIELDS.has(/^[^.[]*/.exec(param)?.[0] ?? '');
+const isPrivate = (param: string): boolean => PRIVATE_FIELDS.has(/^(?:parameters\.)?([^.[]*)/.exec(param)?.[1] ?? '');
 
 function show(value: unknown, name: string, hidden: boolean): string {
   if (typeof value === 'string') {

@@ -44,13 +44,17 @@ interface Needs {
 export async function report({ catalogue, engines, served, interfaces, regions }: Needs): Promise<Report> {
   const models = await Promise.all(
     catalogue.list().map(async (entry) => {
-      const isServed = entry.interfaces.some((each) => interfaces.includes(each));
+      const isServed = ownInterfaces(entry).some((each) => interfaces.includes(each));
       if (entry.runs.type !== 'none' && !isServed) return { model: entry.name, state: 'off', reason: UNSERVED };
       return { model: entry.name, ...(await engines.stateOf(entry)) };
     }),
   );
   return { interfaces: interfaceStates(served, { regions }), models };
 }
+
+/** A research model is asked on the native path for research only. */
+const ownInterfaces = ({ interfaces }: ModelEntry): readonly ModelInterface[] =>
+  interfaces.includes('research') ? ['research'] : interfaces;
 
 /** Whether a token can be generated now: one was seen lately, or one is generated. */
 export async function readiness(needs: Needs): Promise<{ ready: boolean; reason?: string } & Report> {

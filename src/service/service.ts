@@ -25,6 +25,7 @@ import type { Clock } from '../lib/clock.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
@@ -105,10 +106,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ids: systemIds,
   });
 
-  const interfaces = ['chat'] as const;
-  const models = { catalogue: () => catalogue, served: interfaces };
+  const interfaces = ['chat', 'native'] as const;
+  // What only the native interface can ask for is no model of the compatible list.
+  const models = { catalogue: () => catalogue, served: ['chat'] as const };
+  const asking = { generate, catalogue: () => catalogue, clock, strict: config.strict };
   const endpoints: readonly Endpoint[] = [
-    chatCompletions({ generate, catalogue: () => catalogue, clock, strict: config.strict }),
+    chatCompletions(asking),
+    textGeneration(asking),
+    multimodalGeneration(asking),
     modelList(models),
     modelGet(models),
   ];

@@ -86,10 +86,21 @@ describe('the blocks of a choice', () => {
       ]),
       [
         { type: 'block-start', choice: 0, index: 0, block: { type: 'text' } },
-        { type: 'block-delta', choice: 0, index: 0, text: '', logprobs },
+        { type: 'block-delta', choice: 0, index: 0, text: '', tokens: 1, logprobs },
         { type: 'block-end', choice: 0, index: 0 },
         { type: 'choice-end', choice: 0, reason: 'stop', stop: '##' },
       ],
+    );
+  });
+
+  it('tell with each delta the tokens since the one before, also of markup that says nothing', () => {
+    const silent: ChoiceEvent = { type: 'text', choice: 0, text: '', tokens: 3, phase: 0 };
+    const tokens = bracket([text('a'), silent, call(0), args(0, '{'), silent, args(0, '}'), end]).map((event) =>
+      event.type === 'block-delta' ? event.tokens : undefined,
+    );
+    assert.deepEqual(
+      tokens.filter((count) => count !== undefined),
+      [1, 3, 3],
     );
   });
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import type { Block, EngineEvent, GenerationEvent } from '../../core/event.ts';
+import type { Block, EngineEvent, GenerationEvent, TokenLogprob } from '../../core/event.ts';
 import type { Stage } from './stage.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
@@ -9,6 +9,21 @@ export function createBlocks(choice: number): Stage<ChoiceEvent, GenerationEvent
   let index = -1;
   let open: { kind: Block['type']; call?: number } | undefined;
   let isEnded = false;
+  /** Tokens that no delta has told of yet. */
+  let untold = 0;
+
+  const tell = (text: string, emit: (event: GenerationEvent) => void, logprobs?: readonly TokenLogprob[]): void => {
+    const tokens = untold;
+    untold = 0;
+    emit({
+      type: 'block-delta',
+      choice,
+      index,
+      text,
+      ...(tokens > 0 ? { tokens } : {}),
+      ...(logprobs ? { logprobs } : {}),
+    });
+  };
 
   const close = (emit: (event: GenerationEvent) => void): void => {
     if (open) emit({ type: 'block-end', choice, index });
@@ -29,9 +44,10 @@ export function createBlocks(choice: number): Stage<ChoiceEvent, GenerationEvent
         case 'text':
         case 'reasoning': {
           const logprobs = event.type === 'text' ? event.logprobs : undefined;
+          untold += event.tokens;
           if (event.text === '' && !logprobs) return;
           if (open?.kind !== event.type) begin({ type: event.type }, emit);
-          emit({ type: 'block-delta', choice, index, text: event.text, ...(logprobs ? { logprobs } : {}) });
+          tell(event.text, emit, logprobs);
           return;
         }
         case 'tool-call':
@@ -40,7 +56,7 @@ export function createBlocks(choice: number): Stage<ChoiceEvent, GenerationEvent
         case 'tool-arguments':
           if (open?.kind !== 'tool-call' || open.call !== event.index)
             throw brokenStream('arguments outside their call');
-          if (event.text !== '') emit({ type: 'block-delta', choice, index, text: event.text });
+          if (event.text !== '') tell(event.text, emit);
           return;
         case 'choice-end':
           close(emit);

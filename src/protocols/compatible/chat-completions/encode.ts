@@ -1,8 +1,8 @@
 import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
-import { FINISH_REASONS } from './finish-reason.ts';
+import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { chatId } from './head.ts';
 import type { ChatHead } from './head.ts';
-import { encodeLogprobs } from './logprobs.ts';
+import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { encodeUsage } from './usage.ts';
 
 /** The chat completion object, keys in the order of wire.md E1.3. */

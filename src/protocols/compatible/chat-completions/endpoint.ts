@@ -11,7 +11,7 @@ import { parse, parseBody } from '../../parse.ts';
 import { decode } from './decode.ts';
 import { encode } from './encode.ts';
 import { ignoredFields } from './ignored-fields.ts';
-import { ignoredNames } from './ignored-names.ts';
+import { ignoredNames } from '../../fields/ignored-names.ts';
 import { checkRules } from './rules.ts';
 import { ChatCompletionBody, ModelOnly, chatTexts } from './schema.ts';
 import { chatCompletionStream } from './stream.ts';

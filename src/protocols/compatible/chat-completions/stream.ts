@@ -4,10 +4,10 @@ import { assert } from '../../../lib/assert.ts';
 import { sseComment, sseData } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { errorBody } from '../errors.ts';
-import { FINISH_REASONS } from './finish-reason.ts';
+import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { chatId } from './head.ts';
 import type { ChatHead } from './head.ts';
-import { encodeLogprobs } from './logprobs.ts';
+import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { encodeUsage } from './usage.ts';
 
 export interface ChatStreamOptions {

@@ -1,4 +1,4 @@
-import type { ChatCompletionWire } from './schema.ts';
+import type { ChatFields } from './parameter-schema.ts';
 import { ignoredThinking } from './thinking.ts';
 
 /**
@@ -7,7 +7,7 @@ import { ignoredThinking } from './thinking.ts';
  * @param ignored In the words of generation. `thinking`, `preserve_thinking`, `tools`, `response_format` and
  *   `cache_control` stand for abilities, each of which several fields may ask for; any other is a field's name already.
  */
-export function ignoredNames(wire: ChatCompletionWire, ignored: readonly string[]): readonly string[] {
+export function ignoredNames(wire: ChatFields, ignored: readonly string[]): readonly string[] {
   return [
     ...ignored.filter((name) => !ABILITIES.has(name)),
     ...ignoredThinking(wire, ignored),
@@ -20,7 +20,7 @@ export function ignoredNames(wire: ChatCompletionWire, ignored: readonly string[
 const ABILITIES = new Set(['thinking', 'preserve_thinking', 'tools', 'response_format', 'cache_control']);
 
 /** Fields that wish for something: `auto` and `false` are what happens anyway. */
-function toolFields(wire: ChatCompletionWire): readonly string[] {
+function toolFields(wire: ChatFields): readonly string[] {
   const choice = wire.tool_choice ?? 'auto';
   return [
     'tools',

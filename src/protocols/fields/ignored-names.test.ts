@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ignoredNames } from './ignored-names.ts';
-import type { ChatCompletionWire } from './schema.ts';
+import type { ChatFields } from './parameter-schema.ts';
 
-const wire: ChatCompletionWire = {
-  model: 'm',
+const wire: ChatFields = {
   messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }],
   tools: [{ type: 'function', function: { name: 'f' } }],
 };

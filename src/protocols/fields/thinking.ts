@@ -1,9 +1,9 @@
-import type { ThinkingWish } from '../../../core/request.ts';
-import { present } from '../../../lib/present.ts';
-import type { ChatCompletionWire } from './schema.ts';
+import type { ThinkingWish } from '../../core/request.ts';
+import { present } from '../../lib/present.ts';
+import type { ChatFields } from './parameter-schema.ts';
 
 type ThinkingFields = Pick<
-  ChatCompletionWire,
+  ChatFields,
   'enable_thinking' | 'thinking' | 'thinking_budget' | 'reasoning_effort' | 'preserve_thinking'
 >;
 

@@ -1,4 +1,4 @@
-import type { FinishReason } from '../../../core/event.ts';
+import type { FinishReason } from '../../core/event.ts';
 
 export const FINISH_REASONS: Record<FinishReason, string> = {
   stop: 'stop',

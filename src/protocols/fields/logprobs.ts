@@ -1,5 +1,5 @@
-import type { AlternativeToken, TokenLogprob } from '../../../core/event.ts';
-import { LOGPROB_MIN } from '../../../core/limits.ts';
+import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
+import { LOGPROB_MIN } from '../../core/limits.ts';
 
 /** wire.md E1.5: the object of `choices[].logprobs`, without a `refusal` key; null where no token has one. */
 export function encodeLogprobs(tokens: readonly TokenLogprob[] | undefined): object | null {

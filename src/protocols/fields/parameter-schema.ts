@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import {
+  CHOICES_MAX,
+  SCHEMA_NAME_CHARACTERS_MAX,
+  SEED_MAX,
+  STOP_SEQUENCES_MAX,
+  TOKEN_ID_MAX,
+  TOOLS_MAX,
+  TOOL_NAME_CHARACTERS_MAX,
+  TOP_LOGPROBS_MAX,
+} from '../../core/limits.ts';
+import { listOf } from '../list-of.ts';
+import type { WireMessage } from './message-schema.ts';
+
+// What the chat completions interface and the native one say alike, with documented types and ranges.
+
+const FunctionName = z
+  .string()
+  .max(TOOL_NAME_CHARACTERS_MAX)
+  .regex(/^[A-Za-z0-9_-]+$/);
+
+export const JsonObject = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be an object',
+);
+
+const Tool = z.object({
+  type: z.literal('function'),
+  function: z.object({
+    name: FunctionName,
+    description: z.string().nullish(),
+    /** Not looked into here: where a grammar is made of it, what cannot be enforced is refused. */
+    parameters: JsonObject.nullish(),
+    strict: z.boolean().nullish(),
+  }),
+});
+
+const SearchOptions = z.object({
+  forced_search: z.boolean().nullish(),
+  search_strategy: z.enum(['turbo', 'max', 'agent', 'agent_max', 'standard', 'pro']).nullish(),
+  enable_search_extension: z.boolean().nullish(),
+  enable_source: z.boolean().nullish(),
+  enable_citation: z.boolean().nullish(),
+  citation_format: z.string().nullish(),
+  prepend_search_result: z.boolean().nullish(),
+});
+
+const ResponseFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
+    type: z.literal('json_schema'),
+    json_schema: z.object({
+      name: z
+        .string()
+        .max(SCHEMA_NAME_CHARACTERS_MAX)
+        .regex(/^[A-Za-z0-9_-]+$/),
+      description: z.string().nullish(),
+      schema: JsonObject,
+      strict: z.boolean().nullish(),
+    }),
+  }),
+]);
+
+export const TokenId = z.int().min(0).max(TOKEN_ID_MAX);
+
+/** Forms of `stop` that every interface takes; a list holds strings or token ids, not both. */
+export const STOP_FORMS = [
+  z.string(),
+  listOf(z.string(), { max: STOP_SEQUENCES_MAX }),
+  listOf(TokenId, { max: STOP_SEQUENCES_MAX }),
+] as const;
+
+export const PARAMETERS = {
+  n: z.int().min(1).max(CHOICES_MAX).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  max_completion_tokens: z.int().min(1).nullish(),
+  temperature: z.number().min(0).lt(2).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  top_k: z.int().min(0).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  repetition_penalty: z.number().gt(0).nullish(),
+  logit_bias: JsonObject.nullish(),
+  seed: z.int().min(0).max(SEED_MAX).nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.int().min(0).max(TOP_LOGPROBS_MAX).nullish(),
+  response_format: ResponseFormat.nullish(),
+  tools: listOf(Tool, { max: TOOLS_MAX }).nullish(),
+  tool_choice: z
+    .union([
+      z.enum(['auto', 'none', 'required']),
+      z.object({ type: z.literal('function'), function: z.object({ name: FunctionName }) }),
+    ])
+    .nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  tool_stream: z.boolean().nullish(),
+  enable_thinking: z.boolean().nullish(),
+  thinking: z
+    .object({ type: z.enum(['adaptive', 'enabled', 'disabled']), budget_tokens: z.int().min(1).nullish() })
+    .nullish(),
+  preserve_thinking: z.boolean().nullish(),
+  thinking_budget: z.int().min(1).nullish(),
+  reasoning_effort: z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']).nullish(),
+  enable_code_interpreter: z.boolean().nullish(),
+  enable_search: z.boolean().nullish(),
+  search_options: SearchOptions.nullish(),
+};
+
+export type WireTool = z.output<typeof Tool>;
+export type WireStop = string | readonly (string | number | readonly number[])[] | null | undefined;
+
+/** The shared fields of one request, wherever they stood in it. */
+export type ChatFields = z.output<z.ZodObject<typeof PARAMETERS>> & {
+  readonly messages: readonly WireMessage[];
+  readonly stop?: WireStop;
+  /** Whether the answer is streamed. */
+  readonly stream?: boolean | null | undefined;
+};

@@ -1,0 +1,89 @@
+import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
+import { assert } from '../../../lib/assert.ts';
+import type { Said, SaidCall } from './output.ts';
+
+type Started = Extract<GenerationEvent, { type: 'block-start' }>;
+type Delta = Extract<GenerationEvent, { type: 'block-delta' }>;
+
+/** What one choice of a stream has to say: all so far, or what is new since it was taken last. */
+export interface ChoiceSoFar {
+  readonly index: number;
+  /** Sampled tokens so far. */
+  readonly tokens: number;
+  /** Of these, tokens of thoughts; undefined when nothing was thought. */
+  readonly thoughtTokens: number | undefined;
+  begin(event: Started): void;
+  add(event: Delta): void;
+  /** There is something that was not taken yet. */
+  readonly isNew: boolean;
+  take(reason: string): Said;
+}
+
+export function createChoiceSoFar(index: number, { isIncremental }: { readonly isIncremental: boolean }): ChoiceSoFar {
+  let open: Block['type'] | undefined;
+  let tokens = 0;
+  let thoughtTokens: number | undefined;
+  let isNew = false;
+  let text = '';
+  let thought: string | undefined;
+  let calls: SaidCall[] = [];
+  let callCount = 0;
+  let logprobs: TokenLogprob[] = [];
+
+  const addArguments = (more: string): void => {
+    const last = calls.at(-1);
+    // What comes after the call's first piece has neither name nor id: clients add up names, and take the last id that
+    // is not empty (wire.md 1.4).
+    if (!last) calls.push({ index: callCount - 1, id: '', type: 'function', function: { arguments: more } });
+    else {
+      const { function: called } = last;
+      calls[calls.length - 1] = { ...last, function: { ...called, arguments: called.arguments + more } };
+    }
+  };
+
+  return {
+    index,
+    get tokens() {
+      return tokens;
+    },
+    get thoughtTokens() {
+      return thoughtTokens;
+    },
+    get isNew() {
+      return isNew;
+    },
+    begin({ block }) {
+      open = block.type;
+      if (block.type === 'reasoning') {
+        thought ??= '';
+        thoughtTokens ??= 0;
+      }
+      if (block.type !== 'tool-call') return;
+      const { id, name } = block;
+      calls.push({ index: callCount++, id, type: 'function', function: { name, arguments: '' } });
+      isNew = true;
+    },
+    add(event) {
+      assert(open, 'a delta comes after the start of its block');
+      tokens += event.tokens ?? 0;
+      if (open === 'reasoning') {
+        thought = (thought ?? '') + event.text;
+        thoughtTokens = (thoughtTokens ?? 0) + (event.tokens ?? 0);
+      } else if (open === 'text') text += event.text;
+      else addArguments(event.text);
+      if (event.logprobs) logprobs.push(...event.logprobs);
+      isNew ||= event.text !== '' || (event.logprobs?.length ?? 0) > 0;
+    },
+    take(reason) {
+      const said: Said = { index, text, thought, calls, logprobs, reason };
+      isNew = false;
+      if (isIncremental) {
+        text = '';
+        thought = thought === undefined ? undefined : '';
+        calls = [];
+        logprobs = [];
+      }
+      return said;
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { wantsThinking } from '../../fields/thinking.ts';
+import { refuse } from '../../parse.ts';
+import { place } from './place.ts';
+import type { ParametersWire } from './schema.ts';
+
+/** How an answer is told. */
+export interface AnswerForm {
+  /** `text`: a bare text. `message`: choices with messages. `parts`: these with lists of parts as content. */
+  readonly type: 'text' | 'message' | 'parts';
+  /** Of a stream: each event has what is new, not the whole answer so far. */
+  readonly isIncremental: boolean;
+  /** A thought was asked for: its field is there, also while it is empty. */
+  readonly hasThought: boolean;
+  readonly hasLogprobs: boolean;
+  readonly choices: number;
+}
+
+/**
+ * decisions.md "native result_format absent", and wire.md 1.7 for the texts.
+ *
+ * @param isMultimodal The path whose answers are always messages with parts.
+ * @param isStreamed Unstreamed, `incremental_output` says nothing: a client sends false there by itself.
+ * @throws ServiceError `invalid-request` where a form cannot hold what was asked for.
+ */
+export function formOf(
+  parameters: ParametersWire,
+  { isMultimodal, isStreamed }: { readonly isMultimodal: boolean; readonly isStreamed: boolean },
+): AnswerForm {
+  const { result_format: format, incremental_output: incremental, n } = parameters;
+  const hasThought = wantsThinking(parameters);
+  const needsMessage = whyMessage(parameters);
+  if (!isMultimodal && format === 'text' && needsMessage !== undefined) {
+    throw refuse(place('result_format'), `The result_format parameter must be "message" when ${needsMessage}`, format);
+  }
+  if (isStreamed && hasThought && incremental === false) {
+    const rule = 'The incremental_output parameter must be "true" when enable_thinking is true';
+    throw refuse(place('incremental_output'), rule, incremental);
+  }
+  const type = isMultimodal ? 'parts' : (format ?? (needsMessage === undefined ? 'text' : 'message'));
+  return {
+    type,
+    isIncremental: incremental ?? hasThought,
+    hasThought,
+    // A bare text has no place for them.
+    hasLogprobs: parameters.logprobs === true && type !== 'text',
+    choices: n ?? 1,
+  };
+}
+
+function whyMessage(parameters: ParametersWire): string | undefined {
+  if (wantsThinking(parameters)) return 'enable_thinking is true';
+  if (parameters.tools?.length) return 'tools are given';
+  return (parameters.n ?? 1) > 1 ? 'n is greater than 1' : undefined;
+}

@@ -1,0 +1,46 @@
+import type { TokenLogprob } from '../../../core/event.ts';
+import { encodeLogprobs } from '../../fields/logprobs.ts';
+import type { AnswerForm } from './form.ts';
+
+/** A call or, in an incremental stream, a piece of one: then without name, and with an empty id. */
+export interface SaidCall {
+  readonly index: number;
+  readonly id: string;
+  readonly type: 'function';
+  readonly function: { readonly name?: string; readonly arguments: string };
+}
+
+/** What one choice says in one answer or one event. */
+export interface Said {
+  readonly index: number;
+  readonly text: string;
+  /** Undefined: nothing was thought. */
+  readonly thought: string | undefined;
+  readonly calls: readonly SaidCall[];
+  readonly logprobs: readonly TokenLogprob[];
+  /** wire.md 1.3: the string "null" while it is being made. */
+  readonly reason: string;
+}
+
+/** `output` of wire.md 1.3, 1.4 and 1.8; the role is in every event. */
+export function encodeOutput(all: readonly Said[], form: AnswerForm): object {
+  if (form.type === 'text') return { finish_reason: all[0]?.reason, text: all[0]?.text };
+  return { choices: all.map((said) => encodeChoice(said, form)) };
+}
+
+function encodeChoice(
+  { index, text, thought, calls, logprobs, reason }: Said,
+  { type, choices, hasThought, hasLogprobs }: AnswerForm,
+): object {
+  return {
+    finish_reason: reason,
+    ...(choices > 1 ? { index } : {}),
+    message: {
+      role: 'assistant',
+      content: type === 'parts' ? (text === '' ? [] : [{ text }]) : text,
+      ...(hasThought || thought !== undefined ? { reasoning_content: thought ?? '' } : {}),
+      ...(calls.length > 0 ? { tool_calls: calls } : {}),
+    },
+    ...(hasLogprobs ? { logprobs: encodeLogprobs(logprobs) ?? { content: [] } } : {}),
+  };
+}

@@ -1,0 +1,32 @@
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import { checkMessages } from '../../fields/message-rules.ts';
+import { checkParameters } from '../../fields/parameter-rules.ts';
+import type { ChatFields } from '../../fields/parameter-schema.ts';
+import { conversation } from './conversation.ts';
+import { formOf } from './form.ts';
+import type { AnswerForm } from './form.ts';
+import { place } from './place.ts';
+import type { GenerationWire } from './schema.ts';
+
+export interface Asked {
+  readonly fields: ChatFields;
+  readonly form: AnswerForm;
+}
+
+/**
+ * A request in the words that the chat interfaces share, and the form of its answer, after every rule that no single field
+ * can tell.
+ *
+ * @throws ServiceError `invalid-request` naming the field, with the texts of wire.md 1.7 where it has them.
+ */
+export function readFields(
+  { input, parameters }: GenerationWire,
+  entry: ModelEntry,
+  way: { readonly isMultimodal: boolean; readonly isStreamed: boolean },
+): Asked {
+  const messages = conversation(input ?? {}, entry);
+  checkMessages(messages, place);
+  const fields = { ...parameters, messages, stream: way.isStreamed };
+  checkParameters(fields, entry, place);
+  return { fields, form: formOf(parameters ?? {}, way) };
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { createSseParser } from '../../../lib/sse.ts';
+import { goldenCases } from './__fixtures__/golden-cases.ts';
+import { RECORDED, differences } from './__fixtures__/recorded.ts';
+
+type Shape = keyof typeof RECORDED;
+
+/** What the bodies of a case may look like; a stream changes from one to the next. */
+const SHAPES: Readonly<Record<string, { readonly whole: Shape; readonly streamed: readonly Shape[] }>> = {
+  text: { whole: 'text', streamed: ['text'] },
+  'text-incremental': { whole: 'text', streamed: ['text'] },
+  message: { whole: 'message', streamed: ['message'] },
+  'message-incremental': { whole: 'message', streamed: ['message'] },
+  'explicit-cache': { whole: 'cached', streamed: ['message', 'cached'] },
+  'empty-length': { whole: 'message', streamed: ['message'] },
+  thinking: { whole: 'thought', streamed: ['thought'] },
+  'thinking-cut': { whole: 'thought', streamed: ['thought'] },
+  'thinking-unasked': { whole: 'thought', streamed: ['thought'] },
+  'tool-calls': { whole: 'call', streamed: ['message', 'call', 'furtherCall'] },
+  'tool-calls-cumulative': { whole: 'call', streamed: ['message', 'call'] },
+  'thinking-tool-call': { whole: 'thoughtAndCall', streamed: ['thought', 'thoughtAndCall', 'furtherThoughtAndCall'] },
+  logprobs: { whole: 'logprobs', streamed: ['logprobs'] },
+  'logprobs-cumulative': { whole: 'logprobs', streamed: ['logprobs'] },
+  choices: { whole: 'choices', streamed: ['choices'] },
+  'choices-cumulative': { whole: 'choices', streamed: ['choices'] },
+  multimodal: { whole: 'parts', streamed: ['parts'] },
+  'multimodal-incremental': { whole: 'parts', streamed: ['parts'] },
+  'multimodal-thinking': { whole: 'partsAndThought', streamed: ['partsAndThought'] },
+  'multimodal-tool-calls': { whole: 'partsAndCall', streamed: ['partsAndCall', 'partsAndFurtherCall'] },
+};
+
+for (const { name, at } of goldenCases()) {
+  test(`${name} has the keys that were recorded, and no others`, () => {
+    const shapes = SHAPES[name];
+    assert.ok(shapes, 'every case has its shapes');
+    assert.deepEqual(differences(JSON.parse(readFileSync(at('response.json'), 'utf8')), RECORDED[shapes.whole]), []);
+    const frames = createSseParser({ sizeMax: 1_000_000 }).push(readFileSync(at('stream.sse'), 'utf8'));
+    for (const [position, { id, event, data }] of frames.entries()) {
+      assert.deepEqual([id, event], [String(position + 1), 'result']);
+      const body: unknown = JSON.parse(data);
+      const found = shapes.streamed.map((shape) => differences(body, RECORDED[shape]));
+      assert.ok(
+        found.some((each) => each.length === 0),
+        `${data}\n${found.join('\n')}`,
+      );
+    }
+  });
+}
+
+test('the check finds a key that is missing, one too many and another type, at any depth', () => {
+  assert.deepEqual(differences(RECORDED.choices, RECORDED.choices), []);
+  assert.deepEqual(differences(RECORDED.message, RECORDED.choices), ['.output.choices[0].index is missing']);
+  assert.deepEqual(differences(RECORDED.choices, RECORDED.message), ['.output.choices[0].index is too many']);
+  assert.deepEqual(differences({ ...RECORDED.text, usage: null }, RECORDED.text), ['.usage is null, not object']);
+});

@@ -1,0 +1,32 @@
+import type { Usage } from '../../../core/event.ts';
+import type { AnswerForm } from './form.ts';
+
+/**
+ * wire.md 1.3 and 1.8: integers, and details where there is something to tell. The counters of an explicit cache are there
+ * when the request marked one.
+ */
+export function encodeUsage(
+  { promptTokens, cachedTokens, completionTokens, cacheCreationTokens, usesExplicitCache, reasoningTokens }: Usage,
+  { type, hasThought }: Pick<AnswerForm, 'type' | 'hasThought'>,
+): object {
+  const isMultimodal = type === 'parts';
+  const thought = hasThought || reasoningTokens !== undefined ? { reasoning_tokens: reasoningTokens ?? 0 } : {};
+  const outputDetails = { ...(isMultimodal ? { text_tokens: completionTokens } : {}), ...thought };
+  return {
+    input_tokens: promptTokens,
+    output_tokens: completionTokens,
+    ...(isMultimodal ? { input_tokens_details: { text_tokens: promptTokens } } : {}),
+    ...(Object.keys(outputDetails).length > 0 ? { output_tokens_details: outputDetails } : {}),
+    prompt_tokens_details: {
+      cached_tokens: cachedTokens,
+      ...(cacheCreationTokens === undefined
+        ? {}
+        : {
+            cache_creation: { ephemeral_5m_input_tokens: cacheCreationTokens },
+            cache_creation_input_tokens: cacheCreationTokens,
+          }),
+      ...(usesExplicitCache ? { cache_type: 'ephemeral' } : {}),
+    },
+    total_tokens: promptTokens + completionTokens,
+  };
+}

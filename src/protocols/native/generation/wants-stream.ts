@@ -1,0 +1,13 @@
+/** wire.md 1.1 and decisions.md "headers": natively a header asks for a stream, never a field. */
+export function wantsStream(headers: Readonly<Record<string, string | undefined>>): boolean {
+  if (isEnabled(headers['x-dashscope-sse']) || isEnabled(headers['x-svc-sse'])) return true;
+  return (headers['accept'] ?? '')
+    .split(',')
+    .some((range) => range.split(';', 1)[0]?.trim().toLowerCase() === 'text/event-stream');
+}
+
+/** The same way to ask for a task instead of an answer. */
+export const wantsTask = (headers: Readonly<Record<string, string | undefined>>): boolean =>
+  isEnabled(headers['x-dashscope-async']) || isEnabled(headers['x-svc-async']);
+
+const isEnabled = (value: string | undefined): boolean => value?.trim().toLowerCase() === 'enable';
