@@ -249,13 +249,13 @@ export const GRAMMARS_KEPT_MAX = 1_024;
 /** Ours: their characters in all; parsed they take up to eight times as many bytes. Beyond: the same. */
 export const GRAMMARS_KEPT_CHARS_MAX = 8 * 1024 * 1024;
 
-/** Ours: ms that choosing one token under a grammar may take. Beyond: the request fails; others do not wait for it. */
+/** Ours: ms of processor time that choosing one token under a grammar may take. Beyond: the request fails; others do not wait for it. */
 export const GRAMMAR_SAMPLE_MS_MAX = 1_000;
 
-/** Ours: a token under a grammar costs less than this, in ms, where the grammar is plain. What is above it is counted. */
+/** Ours: a token under a grammar costs less than this, in ms of it, where the grammar is plain. What is above it is counted. */
 export const GRAMMAR_SAMPLE_MS_PLAIN = 250;
 
-/** Ours: ms above the plain cost that the grammars of one answer may take in all. Beyond: the request fails. */
+/** Ours: ms of it above the plain cost that the grammars of one answer may take in all. Beyond: the request fails. */
 export const GRAMMAR_SLOW_MS_MAX = 5_000;
 
 /**
@@ -312,6 +312,24 @@ export const GRAMMAR_CHARACTERS_MAX = 1024 * 1024;
 /** Ours: parses that a grammar lets an engine follow at the same time. Beyond: 400; each costs memory per token. */
 export const GRAMMAR_PARSES_MAX = 512;
 
+/** Ours: ms that checking one answer against its schema may take. Beyond: the answer fails, as one that is not valid does. */
+export const ANSWER_CHECK_MS_MAX = 2_000;
+
+/** Ours: megabytes of JavaScript heap for it. Beyond: the same. */
+export const ANSWER_CHECK_HEAP_MB = 192;
+
+/** Ours: answers that may wait to be checked. Beyond: 503. A key may hold half of them. */
+export const ANSWER_CHECKS_WAITING_MAX = 64;
+
+/** Ours: ms that an answer may wait for its check. Beyond: 503. */
+export const ANSWER_CHECK_WAIT_MS_MAX = 20_000;
+
+/** Ours: schemas whose checks are kept by the thread that makes them. Beyond: what was unused for longest is made anew. */
+export const ANSWER_CHECKS_KEPT_MAX = 64;
+
+/** Ours: their characters in all; automata made of them take many times as many bytes. Beyond: the same. */
+export const ANSWER_CHECKS_KEPT_CHARS_MAX = 256 * 1024;
+
 /** Ours: steps of checking one value against a schema. Beyond: the value counts as not valid, and says why. */
 export const SCHEMA_CHECK_STEPS_MAX = 1_000_000;
 
@@ -328,6 +346,20 @@ export const AUTOMATON_CELLS_MAX = 1_000_000;
 /** Ours: steps, of less than a microsecond, in which an automaton has to be worked out. Beyond: 400. */
 export const AUTOMATON_STEPS_MAX = 500_000;
 
+/** Ours: the same steps for all automata of one grammar, or of one schema's check. Beyond: 400. */
+export const AUTOMATA_WORK_MAX = 3_000_000;
+
+/** Ours: what one of the different `\p{…}` of a schema counts among them. */
+export const PROPERTY_STEPS = 50_000;
+
+/** Ours: automata that are kept for the schemas to come, and the ranges of characters in all their moves. */
+export const LANGUAGES_KEPT_MAX = 512;
+export const LANGUAGES_KEPT_RANGES_MAX = 500_000;
+
+/** Ours: the same for sets of characters as `\p{…}` names them. */
+export const PROPERTIES_KEPT_MAX = 64;
+export const PROPERTIES_KEPT_RANGES_MAX = 50_000;
+
 /** Ours: characters of a regular expression. Beyond: 400. */
 export const PATTERN_CHARACTERS_MAX = 10_000;
 
@@ -337,7 +369,7 @@ export const PATTERN_DEPTH_MAX = 100;
 /** Ours: lookaheads of a regular expression; each is worked out like an expression of its own. Beyond: 400. */
 export const PATTERN_LOOKAHEADS_MAX = 8;
 
-/** Ours: different `\p{…}` in a regular expression. Beyond: 400. Each takes some 30 ms. */
+/** Ours: different `\p{…}` in a regular expression. Beyond: 400. Each takes up to 15 ms. */
 export const PATTERN_PROPERTIES_MAX = 8;
 
 /** Ours: steps of a regular expression after its repetitions are written out. Beyond: 400. */

@@ -1,4 +1,7 @@
-/** A language whose automaton or rules would be too large, or too laborious to find. The message says which limit. */
+/**
+ * A language whose automaton or rules would be too large, or too laborious to find. The message says which limit, and begins
+ * with a verb.
+ */
 export class AutomatonLimitError extends RangeError {
   override readonly name = 'AutomatonLimitError';
 }

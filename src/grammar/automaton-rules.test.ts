@@ -25,7 +25,7 @@ const LANGUAGES: readonly Automaton[] = [
     '^[\\u0000-\\u001f]$',
     '^(?:ab|cd)*$',
     '^\\p{L}{2}$',
-  ].map(fromPattern),
+  ].map((source) => fromPattern(source)),
 ];
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '-', '"', '\\', '\n', '\u0001', 'é', '😀'), maxLength: 5 });
 

@@ -4,6 +4,7 @@ import { ANY_CHARACTER, type CharacterSet } from './characters.ts';
 import { explore, NOWHERE, type Row, type Table } from './explore.ts';
 import { toLetters } from './letters.ts';
 import { minimise } from './minimise.ts';
+import { UNCOUNTED, type Work } from './work.ts';
 
 export { AutomatonLimitError };
 
@@ -29,23 +30,26 @@ export interface Move {
   readonly state: number;
 }
 
-/** Texts that both accept. Throws AutomatonLimitError, as do all functions here that give an automaton. */
-export function intersect(a: Automaton, b: Automaton): Automaton {
-  return combine([a, b], (inA, inB) => inA && inB);
+/**
+ * Texts that both accept. Throws AutomatonLimitError, as do all functions here that give an automaton; `work` counts what
+ * it takes.
+ */
+export function intersect(a: Automaton, b: Automaton, work = UNCOUNTED): Automaton {
+  return combine([a, b], (inA, inB) => inA && inB, work);
 }
 
 /** Texts that `a` accepts and `b` does not. */
-export function difference(a: Automaton, b: Automaton): Automaton {
-  return combine([a, b], (inA, inB) => inA && !inB);
+export function difference(a: Automaton, b: Automaton, work = UNCOUNTED): Automaton {
+  return combine([a, b], (inA, inB) => inA && !inB, work);
 }
 
 /** Texts that one of them accepts, or both. */
-export function union(a: Automaton, b: Automaton): Automaton {
-  return combine([a, b], (inA, inB) => inA || inB);
+export function union(a: Automaton, b: Automaton, work = UNCOUNTED): Automaton {
+  return combine([a, b], (inA, inB) => inA || inB, work);
 }
 
 /** Texts of `min` to `max` code points; without `max`, of any number from `min`. */
-export function ofLength(min: number, max: number | undefined): Automaton {
+export function ofLength(min: number, max: number | undefined, work = UNCOUNTED): Automaton {
   if (max !== undefined && max < min) return fromTable({ letters: [], rows: [{ accepts: false, next: [] }] });
   const last = max ?? min;
   if (last >= AUTOMATON_STATES_MAX) {
@@ -53,11 +57,11 @@ export function ofLength(min: number, max: number | undefined): Automaton {
   }
   const next = (count: number) => (count < last ? count + 1 : max === undefined ? count : NOWHERE);
   const rows = Array.from({ length: last + 1 }, (_, count) => ({ accepts: count >= min, next: [next(count)] }));
-  return fromTable({ letters: [ANY_CHARACTER], rows });
+  return fromTable({ letters: [ANY_CHARACTER], rows }, work);
 }
 
 /** Exactly these texts. What holds a lone surrogate is no text. */
-export function ofTexts(texts: Iterable<string>): Automaton {
+export function ofTexts(texts: Iterable<string>, work = UNCOUNTED): Automaton {
   interface Node {
     ends: boolean;
     readonly branches: Map<number, Node>;
@@ -92,12 +96,14 @@ export function ofTexts(texts: Iterable<string>): Automaton {
   const codePoints = [...new Set(nodes.flatMap(({ branches }) => [...branches.keys()]))];
   return fromTable(
     explore({
+      work,
       letters: codePoints.map((codePoint) => [{ from: codePoint, to: codePoint }]),
       start: root,
       keyOf: (node) => keys.get(node) ?? NOWHERE,
       accepts: ({ ends }) => ends,
       step: ({ branches }) => codePoints.map((codePoint) => branches.get(codePoint)),
     }),
+    work,
   );
 }
 
@@ -113,15 +119,28 @@ export function accepts(automaton: Automaton, text: string): boolean {
   let state = automaton.states[automaton.start];
   for (const character of text) {
     const codePoint = character.codePointAt(0) ?? 0;
-    const move = state?.moves.find(({ from, to }) => from <= codePoint && codePoint <= to);
+    const move = state && moveOn(state, codePoint);
     if (move === undefined) return false;
     state = automaton.states[move.state];
   }
   return state?.accepts ?? false;
 }
 
+/** A letter of any script is one of 700 ranges, so they are not looked at one by one. */
+function moveOn({ moves }: State, codePoint: number): Move | undefined {
+  let [low, high] = [0, moves.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((moves[middle]?.to ?? 0) < codePoint) low = middle + 1;
+    else high = middle;
+  }
+  const move = moves[low];
+  return move && move.from <= codePoint ? move : undefined;
+}
+
 /** Minimal, over code points again. */
-export function fromTable({ letters, rows }: Table): Automaton {
+export function fromTable({ letters, rows }: Table, work = UNCOUNTED): Automaton {
+  work.add(rows.length * letters.length * STEPS_PER_CELL);
   const least = minimise(rows);
   if (least.length > AUTOMATON_STATES_MAX) {
     throw new AutomatonLimitError(`takes ${least.length} states; ${AUTOMATON_STATES_MAX} are allowed`);
@@ -131,6 +150,7 @@ export function fromTable({ letters, rows }: Table): Automaton {
   if (count > AUTOMATON_MOVES_MAX) {
     throw new AutomatonLimitError(`takes ${count} character ranges; ${AUTOMATON_MOVES_MAX} are allowed`);
   }
+  work.add(STEPS_PER_MOVE * count);
   const states = least.map(({ accepts: isEnd, next }) => {
     const moves: Move[] = [];
     const ranges = next.flatMap((state, letter) =>
@@ -149,11 +169,21 @@ export function fromTable({ letters, rows }: Table): Automaton {
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
+/** Minimising looks at a state again whenever one that it leads to is told apart. */
+const STEPS_PER_CELL = 2;
+
+/** A move is an object, and part of a key. */
+const STEPS_PER_MOVE = 2;
+
 type Pair = readonly [number, number];
 
 /** Runs both side by side. A state of the pair may be NOWHERE, and stays there. */
-function combine([a, b]: readonly [Automaton, Automaton], decide: (inA: boolean, inB: boolean) => boolean): Automaton {
-  const { letters, spellings } = spell([a, b]);
+function combine(
+  [a, b]: readonly [Automaton, Automaton],
+  decide: (inA: boolean, inB: boolean) => boolean,
+  work: Work,
+): Automaton {
+  const { letters, spellings } = spell([a, b], work);
   const [rowsA = [], rowsB = []] = spellings;
   const canAccept = ([inA, inB]: Pair): boolean => {
     const [stillA, stillB] = [inA !== NOWHERE, inB !== NOWHERE];
@@ -161,6 +191,7 @@ function combine([a, b]: readonly [Automaton, Automaton], decide: (inA: boolean,
   };
   const table = explore<Pair>({
     letters,
+    work,
     start: [a.start, b.start],
     keyOf: ([inA, inB]) => inA * (rowsB.length + 1) + inB + 1,
     accepts: ([inA, inB]) => decide(rowsA[inA]?.accepts ?? false, rowsB[inB]?.accepts ?? false),
@@ -170,11 +201,14 @@ function combine([a, b]: readonly [Automaton, Automaton], decide: (inA: boolean,
         return canAccept(pair) ? pair : undefined;
       }),
   });
-  return fromTable(table);
+  return fromTable(table, work);
 }
 
 /** Several automata over the same letters. */
-function spell(automata: readonly Automaton[]): {
+function spell(
+  automata: readonly Automaton[],
+  work: Work,
+): {
   readonly letters: readonly CharacterSet[];
   readonly spellings: readonly (readonly Row[])[];
 } {
@@ -192,7 +226,8 @@ function spell(automata: readonly Automaton[]): {
       leads: [...Map.groupBy(moves, ({ state }) => state)].map(([state, group]) => ({ state, set: numberOf(group) })),
     })),
   );
-  const { letters, spelt } = toLetters(sets);
+  for (const { states } of automata) for (const { moves } of states) work.add(STEPS_PER_MOVE * moves.length);
+  const { letters, spelt } = toLetters(sets, work);
   const spellings = sketches.map((rows) =>
     rows.map(({ isEnd, leads }) => {
       const next = letters.map(() => NOWHERE);

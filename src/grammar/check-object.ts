@@ -1,4 +1,5 @@
 import { accepts } from './automaton.ts';
+import { countRange } from './count-range.ts';
 import type { Keywords } from './keywords.ts';
 import type { Checking } from './validator.ts';
 
@@ -11,7 +12,7 @@ export function objectProblem(
   const names = Object.keys(value);
   const { minProperties = 0, maxProperties = Infinity } = keywords;
   if (names.length < minProperties || names.length > maxProperties)
-    return `${at} must have ${minProperties} to ${maxProperties} properties`;
+    return `${at} must have ${countRange(minProperties, maxProperties)} properties`;
   for (const name of keywords.required ?? []) {
     if (!Object.hasOwn(value, name)) return `${at} must have ${quoted(name)}`;
   }

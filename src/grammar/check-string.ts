@@ -1,4 +1,5 @@
 import { accepts } from './automaton.ts';
+import { countRange } from './count-range.ts';
 import type { Keywords } from './keywords.ts';
 import type { Checking } from './validator.ts';
 
@@ -14,10 +15,10 @@ export function stringProblem(
     (value.length > maxLength && codePoints(value) > maxLength) ||
     codePoints(value) < minLength
   )
-    return `${at} must have ${minLength} to ${maxLength} characters`;
+    return `${at} must have ${countRange(minLength, maxLength)} characters`;
   if (pattern !== undefined && !accepts(languages.pattern(pattern, path), value)) return `${at} must match its pattern`;
-  const language = format === undefined ? undefined : languages.format(format);
-  return language && !accepts(language, value) ? `${at} must be a ${format}` : undefined;
+  const language = format === undefined ? undefined : languages.format(format, path);
+  return language && !accepts(language, value) ? `${at} must have the format ${format}` : undefined;
 }
 
 const codePoints = (text: string): number => {

@@ -31,14 +31,19 @@ describe('a check says what is wrong, and where:', () => {
       says: '$ must have exactly one of the forms in oneOf, has 2',
     },
     { schema: { oneOf: [{ minimum: 3 }, { maximum: 5 }] }, value: 7, says: undefined },
-    { schema: { maxLength: 2_000 }, value: 'x'.repeat(2_001), says: '$ must have 0 to 2000 characters' },
+    { schema: { maxLength: 2_000 }, value: 'x'.repeat(2_001), says: '$ must have at most 2000 characters' },
     { schema: { minLength: 2, maxLength: 2 }, value: '😀é', says: undefined },
     {
       schema: { contains: { const: 1 }, minContains: 2 },
       value: [1, 2],
-      says: '$ must contain 2 to Infinity items that fit, has 1',
+      says: '$ must contain at least 2 items that fit, has 1',
     },
     { schema: { contains: { const: 1 }, maxContains: 1 }, value: [1, 2, 3], says: undefined },
+    {
+      schema: { contains: { const: 1 }, maxContains: 1 },
+      value: [1, 2, 1],
+      says: '$ must contain 1 to 1 items that fit, has 2',
+    },
     {
       schema: { properties: { a: { not: { type: 'string' } } } },
       value: { a: 'x' },
@@ -58,7 +63,7 @@ describe('a check says what is wrong, and where:', () => {
     {
       schema: { dependentSchemas: { a: { maxProperties: 1 } } },
       value: { a: 1, b: 2 },
-      says: '$ must have 0 to 1 properties',
+      says: '$ must have at most 1 properties',
     },
     { schema: { multipleOf: 0.001 }, value: 1.2345, says: '$ must be a multiple of 0.001' },
     { schema: { multipleOf: 0.1 }, value: 0.3, says: undefined },
@@ -74,7 +79,7 @@ describe('a check says what is wrong, and where:', () => {
       says: '$[1] must be of type null',
     },
     { schema: { pattern: '^\\d+$' }, value: '12a', says: '$ must match its pattern' },
-    { schema: { format: 'date' }, value: '2023-02-29', says: '$ must be a date' },
+    { schema: { format: 'date' }, value: '2023-02-29', says: '$ must have the format date' },
     { schema: { enum: [{ a: [1] }, null] }, value: { a: [2] }, says: '$ must be one of the allowed values' },
     {
       schema: {

@@ -4,7 +4,8 @@ import { CheckLimitError } from './check-limit-error.ts';
 import { type Conjunction, createExpander } from './conjunctions.ts';
 import type { Goal, Goals } from './goal.ts';
 import { createGoalRules } from './goal-rules.ts';
-import { createLanguages } from './languages.ts';
+import { createLanguages, type LanguagesOptions } from './languages.ts';
+import { prepareCheck } from './prepare-check.ts';
 import type { RuleRef } from './rule-body.ts';
 import type { RuleBook } from './rule-book.ts';
 import { createDocument } from './schema-document.ts';
@@ -17,18 +18,22 @@ export interface CompiledSchema {
   readonly impossible: string | undefined;
 }
 
+export interface CompileNeeds extends LanguagesOptions {
+  readonly book: RuleBook;
+}
+
 /** @throws GrammarError for what is refused. */
-export function compileSchema(schema: JsonSchema, field: string, book: RuleBook): CompiledSchema {
+export function compileSchema(schema: JsonSchema, field: string, { book, ...options }: CompileNeeds): CompiledSchema {
   const document = createDocument(schema, field);
   const expander = createExpander(document);
   const known = new Map<string, Goal>();
   // A schema that is referred to often is expanded once; its key, which may be long, is then not made again.
   const byWays = new Map<readonly Conjunction[], Goal>();
-  const languages = createLanguages(document);
-  const { isValid } = createValidator({
-    keywordsOf: expander.keywordsOf,
-    languages,
-  });
+  const { keywordsOf } = expander;
+  const languages = createLanguages(document, options);
+  const { work } = languages;
+  const { isValid, prepare } = createValidator({ keywordsOf, languages });
+  prepareCheck(schema, { document, keywordsOf, languages, prepare });
   let impossible: string | undefined;
 
   const goals: Goals = {
@@ -50,11 +55,18 @@ export function compileSchema(schema: JsonSchema, field: string, book: RuleBook)
     },
     textsOf(schemas, path) {
       const ways = expander.expand([...schemas, TEXT]);
-      return languages.make(`names ${ways.map(({ key }) => key).join('|')}`, path, () =>
+      return languages.make(`names ${ways.map(({ key }) => key).join('|')}`, { path, what: 'propertyNames' }, () =>
         ways
           .map((way) => shapeOf(way, goals))
-          .flatMap(({ strings, texts }) => strings ?? ofTexts(texts.map((text) => String(JSON.parse(text)))))
-          .reduce((all, each) => union(all, each), ofTexts([])),
+          .flatMap(
+            ({ strings, texts }) =>
+              strings ??
+              ofTexts(
+                texts.map((text) => String(JSON.parse(text))),
+                work,
+              ),
+          )
+          .reduce((all, each) => union(all, each, work), ofTexts([])),
       );
     },
     isValid(part, value) {

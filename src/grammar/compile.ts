@@ -1,18 +1,23 @@
 import type { Grammar } from '../core/grammar.ts';
+import { AUTOMATA_WORK_MAX } from '../core/limits.ts';
 import { type CompiledSchema, compileSchema } from './compile-schema.ts';
 import { literal, without } from './gbnf.ts';
 import { GrammarError } from './grammar-error.ts';
+import type { LanguageMemory } from './language-memory.ts';
 import type { RuleRef } from './rule-body.ts';
 import { createRuleBook } from './rule-book.ts';
 import { RuleBookError } from './rule-book-error.ts';
+import { createWork } from './work.ts';
 
 /**
  * GBNF whose start is `root`. JSON is written without white space, but for one blank that may stand after a colon or comma;
  * keys in the order of `properties`. docs/protocols/json-schema.md says what is enforced, checked afterwards, or refused.
  *
+ * @param memory What is kept for the grammars to come.
  * @throws GrammarError for a schema that is malformed, contradictory, not supported, or beyond a limit.
  */
-export function compileGrammar(grammar: Grammar): string {
+export function compileGrammar(grammar: Grammar, memory?: LanguageMemory): string {
+  const work = createWork(AUTOMATA_WORK_MAX);
   const book = createRuleBook();
   const schemas: (CompiledSchema & { readonly field: string })[] = [];
   let field = '';
@@ -29,7 +34,7 @@ export function compileGrammar(grammar: Grammar): string {
         return book.add({ alternatives: part.options.map((option) => [ruleOf(option)]) });
       case 'schema': {
         field = part.field;
-        const compiled = compileSchema(part.schema, field, book);
+        const compiled = compileSchema(part.schema, field, { book, memory, work });
         schemas.push({ ...compiled, field });
         return compiled.rule;
       }

@@ -112,7 +112,7 @@ export function createExpander(document: SchemaDocument): Expander {
 }
 
 /** Ours: schemas that refer to each other before a value begins. Keeps the recursion off the stack's end. */
-const EXPANSION_DEPTH_MAX = 500;
+export const EXPANSION_DEPTH_MAX = 500;
 
 /** A schema that only combines others, or only describes, is as good as those. */
 const assertsSomething = (keywords: Keywords): boolean =>

@@ -4,6 +4,7 @@ import type { CharacterSet } from './characters.ts';
 import { explore, type Table } from './explore.ts';
 import { toLetters } from './letters.ts';
 import type { Graph } from './pattern-graph.ts';
+import type { Work } from './work.ts';
 
 /** Where one may be in the graph, at the same time, after some text. */
 interface Place {
@@ -20,7 +21,7 @@ const FOUND: Place = { points: [], hasFound: true, accepts: true };
  * Follows all ways through a graph at once. Throws AutomatonLimitError when there are too many combinations of them, or
  * when finding them takes more than AUTOMATON_STEPS_MAX steps.
  */
-export function exploreGraph({ points, start }: Graph): Table {
+export function exploreGraph({ points, start }: Graph, work: Work): Table {
   const numbers = new Map<CharacterSet, number>();
   const numberOf = points.map((point) => {
     if (point.type !== 'set') return 0;
@@ -28,7 +29,7 @@ export function exploreGraph({ points, start }: Graph): Table {
     numbers.set(point.set, number);
     return number;
   });
-  const { letters, spelt } = toLetters([...numbers.keys()]);
+  const { letters, spelt } = toLetters([...numbers.keys()], work);
   const hasEnds = points.some((point) => point.type === 'edge' && point.edge === 'end');
   /** When each point was last visited, as the number of the visit: nothing has to be cleared. */
   const seen = points.map(() => 0);
@@ -37,6 +38,7 @@ export function exploreGraph({ points, start }: Graph): Table {
 
   return explore<Place>({
     letters,
+    work,
     start: placeOf([start], 'start'),
     keyOf: (place) => (place.hasFound ? 'found' : `${place.points.join()}${place.accepts ? '!' : ''}`),
     accepts: (place) => place.accepts,
@@ -86,6 +88,7 @@ export function exploreGraph({ points, start }: Graph): Table {
   }
 
   function count(): void {
+    work.add(1);
     if (++steps > AUTOMATON_STEPS_MAX) {
       throw new AutomatonLimitError(`takes more than ${AUTOMATON_STEPS_MAX} steps to work out`);
     }

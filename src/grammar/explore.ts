@@ -1,6 +1,7 @@
 import { AUTOMATON_CELLS_MAX, AUTOMATON_STATES_EXPLORED_MAX } from '../core/limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 import type { CharacterSet } from './characters.ts';
+import type { Work } from './work.ts';
 
 /** Where there is no move. */
 export const NOWHERE = -1;
@@ -19,6 +20,7 @@ export interface Row {
 
 export interface Exploration<Place> {
   readonly letters: readonly CharacterSet[];
+  readonly work: Work;
   readonly start: Place;
   /** Places with the same key are one state. */
   readonly keyOf: (place: Place) => string | number;
@@ -27,7 +29,7 @@ export interface Exploration<Place> {
 }
 
 /** Finds all states that can be reached, from a description of one step. Throws AutomatonLimitError. */
-export function explore<Place>({ letters, start, keyOf, accepts, step }: Exploration<Place>): Table {
+export function explore<Place>({ letters, work, start, keyOf, accepts, step }: Exploration<Place>): Table {
   const numbers = new Map<string | number, number>([[keyOf(start), 0]]);
   const places = [start];
   const rows: Row[] = [];
@@ -41,6 +43,7 @@ export function explore<Place>({ letters, start, keyOf, accepts, step }: Explora
       return number;
     });
     rows.push({ accepts: accepts(place), next });
+    work.add(letters.length);
     if (places.length > AUTOMATON_STATES_EXPLORED_MAX) {
       throw new AutomatonLimitError(`takes more than ${AUTOMATON_STATES_EXPLORED_MAX} states to work out`);
     }

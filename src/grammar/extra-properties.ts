@@ -1,6 +1,7 @@
 import type { JsonSchema } from '../core/grammar.ts';
 import { GRAMMAR_PATTERN_PROPERTIES_MAX } from '../core/limits.ts';
 import { anyText, type Automaton, difference, intersect, isEmpty, ofTexts } from './automaton.ts';
+import { fewTexts } from './few-texts.ts';
 import type { Goal, Goals } from './goal.ts';
 import type { Keywords } from './keywords.ts';
 
@@ -18,7 +19,8 @@ export function extraProperties(
   goals: Goals,
 ): readonly ExtraProperties[] {
   const path = parts[0]?.path ?? '#';
-  const patterns = [...new Set(parts.flatMap((part) => [...(part.patternProperties?.keys() ?? [])]))];
+  const { work } = goals.languages;
+  const patterns = patternsOf(parts).filter((pattern) => namesOf(pattern, path, goals) === undefined);
   if (patterns.length > GRAMMAR_PATTERN_PROPERTIES_MAX)
     goals.refuse(
       path,
@@ -28,9 +30,10 @@ export function extraProperties(
   if (!isOpen && patterns.length === 0) return [];
   const limits = parts.map((each) => each.propertyNames).filter((schema) => schema !== undefined);
   const key = JSON.stringify([parts.map((each) => each.path), ...declared]);
-  const make = (what: string, texts: () => Automaton): Automaton => goals.languages.make(`${what} ${key}`, path, texts);
+  const make = (what: string, texts: () => Automaton): Automaton =>
+    goals.languages.make(`${what} ${key}`, { path, what: 'What names the properties' }, texts);
   const names = limits.length === 0 ? anyText() : goals.textsOf(limits, path);
-  const free = declared.size === 0 ? names : make('free', () => difference(names, ofTexts(declared)));
+  const free = declared.size === 0 ? names : make('free', () => difference(names, ofTexts(declared, work), work));
 
   let regions: readonly Region[] = [{ label: 'free', texts: free, matched: new Set() }];
   for (const pattern of patterns) {
@@ -40,10 +43,10 @@ export function extraProperties(
       return [
         {
           label: inside,
-          texts: make(inside, () => intersect(texts, matching)),
+          texts: make(inside, () => intersect(texts, matching, work)),
           matched: new Set([...matched, pattern]),
         },
-        { label: outside, texts: make(outside, () => difference(texts, matching)), matched },
+        { label: outside, texts: make(outside, () => difference(texts, matching, work)), matched },
       ];
     });
   }
@@ -59,6 +62,23 @@ export function extraProperties(
     }))
     .filter(({ goal }) => goal.ways.length > 0);
 }
+
+/**
+ * Names that patterns ask for one by one, like `^(?:street|square)$`: as good as declared, and so generated once at most,
+ * where names under a pattern may come again.
+ */
+export const namesByPatterns = (parts: readonly Keywords[], goals: Goals): readonly string[] =>
+  patternsOf(parts).flatMap((pattern) => namesOf(pattern, parts[0]?.path ?? '#', goals) ?? []);
+
+const patternsOf = (parts: readonly Keywords[]): readonly string[] => [
+  ...new Set(parts.flatMap((part) => [...(part.patternProperties?.keys() ?? [])])),
+];
+
+const namesOf = (pattern: string, path: string, { languages }: Goals): readonly string[] | undefined =>
+  fewTexts(languages.pattern(pattern, path), PATTERN_NAMES_MAX);
+
+/** Ours: names that a pattern may ask for to count as so many declared ones. */
+const PATTERN_NAMES_MAX = 16;
 
 interface Region {
   readonly label: string;

@@ -1,4 +1,5 @@
 import type { Automaton } from './automaton.ts';
+import type { PatternNeeds } from './parse-pattern.ts';
 import { fromPattern } from './pattern.ts';
 
 /**
@@ -6,10 +7,12 @@ import { fromPattern } from './pattern.ts';
  * format that is not known or says nothing about a text's form. Nothing is accepted that a strict validator refuses;
  * some rare spellings that it accepts are left out (leap seconds, quoted local parts, IPv4 inside IPv6, …).
  */
-export function fromFormat(format: string): Automaton | undefined {
+export function fromFormat(format: string, needs: Partial<PatternNeeds> = {}): Automaton | undefined {
   const pattern = PATTERNS.get(format);
-  return pattern === undefined ? undefined : fromPattern(`^${pattern}$`);
+  return pattern === undefined ? undefined : fromPattern(`^${pattern}$`, needs);
 }
+
+export const hasFormat = (format: string): boolean => PATTERNS.has(format);
 
 const any = (...options: readonly string[]): string => `(?:${options.join('|')})`;
 

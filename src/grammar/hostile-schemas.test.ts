@@ -46,6 +46,12 @@ const chain = (length: number, link: (next: JsonSchema, at: number) => JsonSchem
 const counted = (count: number, make: (at: number) => unknown): Record<string, unknown> =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, make(at)]));
 
+/** Each is long to write down, and no two are alike. */
+const LETTERS = Array.from({ length: 120 }, (_, at) => `[\\p{L}${String.fromCodePoint(0x1f600 + at)}]`);
+
+/** Some 10 ms. */
+const costly = (at: number): string => `^[\\p{L}\\p{Nd}]{${at},${at + 5}}\\p{Lu}\\p{Ll}\\p{Nd}\\p{Sm}\\p{Sc}\\p{P}$`;
+
 describe('a hostile schema is refused, or compiled, within bounds:', () => {
   const refused: readonly { name: string; schema: JsonSchema; says: RegExp }[] = [
     { name: 'a reference to itself', schema: { $ref: '#' }, says: /refers to itself/ },
@@ -132,6 +138,38 @@ describe('a hostile schema is refused, or compiled, within bounds:', () => {
       says: /takes too long/,
     },
     {
+      name: 'a pattern whose rules are larger than a grammar',
+      schema: { type: 'string', pattern: `^${LETTERS.join('')}$` },
+      says: /characters of grammar/,
+    },
+    {
+      name: 'many patterns that only the check looks at',
+      schema: {
+        properties: { a: { enum: ['hi', 'ho'] } },
+        not: { properties: { a: { anyOf: Array.from({ length: 40 }, (_, at) => ({ pattern: costly(at) })) } } },
+      },
+      says: /with all other patterns/,
+    },
+    {
+      name: 'many patterns',
+      schema: {
+        properties: counted(300, (at) => ({ type: 'string', pattern: costly(at % 60).replace('$', `${at}$`) })),
+      },
+      says: /with all other patterns/,
+    },
+    {
+      name: 'many ranges of characters',
+      schema: {
+        properties: counted(300, (at) => ({ type: 'string', pattern: `^(?:${LETTERS.join('|')})${at}$` })),
+      },
+      says: /with all other patterns/,
+    },
+    {
+      name: 'many lengths',
+      schema: { properties: counted(300, (at) => ({ type: 'string', pattern: '[\\p{L}_]', maxLength: 900 - at })) },
+      says: /with all other patterns/,
+    },
+    {
       name: 'a value that holds itself',
       schema: { properties: { a: { $ref: '#' } }, required: ['a'] },
       says: /No value/,
@@ -192,6 +230,13 @@ describe('a check ends soon', () => {
   test('with a pattern that takes exponential time elsewhere', () => {
     const check = createCheck({ type: 'string', pattern: '^(?:a|a)*(?:a|a)*b$' });
     assert.match(check('a'.repeat(100_000)) ?? '', /pattern/);
+  });
+
+  test('with a pattern that has hundreds of ranges', () => {
+    const check = createCheck({ type: 'string', pattern: '^[^\\p{L}]*[\\p{L}\\p{N}]*$' });
+    const start = performance.now();
+    assert.equal(check('猫'.repeat(1_000_000)), undefined);
+    assert.ok(performance.now() - start < TIME_MS_MAX);
   });
 
   test('with a value that is nested without end', () => {

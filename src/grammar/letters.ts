@@ -1,6 +1,7 @@
 import { AUTOMATON_STEPS_MAX } from '../core/limits.ts';
 import { AutomatonLimitError } from './automaton-limit.ts';
 import type { CharacterRange, CharacterSet } from './characters.ts';
+import type { Work } from './work.ts';
 
 export interface Letters {
   /** Disjoint; each given set is a union of some. What no set holds is in none. */
@@ -13,7 +14,7 @@ export interface Letters {
  * The coarsest alphabet in which all the sets can be told: automata are built over a handful of letters instead of a
  * million code points. Throws AutomatonLimitError.
  */
-export function toLetters(sets: readonly CharacterSet[]): Letters {
+export function toLetters(sets: readonly CharacterSet[], work: Work): Letters {
   const cuts = [...new Set(sets.flatMap((set) => set.flatMap(({ from, to }) => [from, to + 1])))].toSorted(
     (a, b) => a - b,
   );
@@ -26,6 +27,7 @@ export function toLetters(sets: readonly CharacterSet[]): Letters {
     const split = new Map<number, number>();
     for (const index of piecesOf(set, indexOf)) {
       if (++steps > AUTOMATON_STEPS_MAX) throw new AutomatonLimitError('has too many different character sets');
+      work.add(1);
       const group = groups[index] ?? 0;
       let part = split.get(group);
       if (part === undefined) split.set(group, (part = count++));

@@ -1,7 +1,7 @@
 import { type Automaton, intersect, isEmpty } from './automaton.ts';
 import type { Goals } from './goal.ts';
 import type { Keywords } from './keywords.ts';
-import { fromNumbers, type NumberRange } from './number-range.ts';
+import type { NumberRange } from './number-range.ts';
 
 /**
  * Spellings of the numbers that satisfy all of `parts`; undefined when there are none. A multipleOf that is too much for
@@ -17,9 +17,10 @@ export function numberLanguage(parts: readonly Keywords[], isInteger: boolean, g
     exclusiveMaximum: lowest(parts.flatMap((part) => part.exclusiveMaximum ?? [])),
   };
   const steps = [...new Set(parts.flatMap((part) => part.multipleOf ?? []))];
-  const language = goals.languages.make(JSON.stringify(['number', range, steps]), path, () => {
-    const multiples = steps.flatMap((multipleOf) => attempt(() => fromNumbers({ ...range, multipleOf })) ?? []);
-    return multiples.length === 0 ? fromNumbers(range) : multiples.reduce((all, each) => intersect(all, each));
+  const { make, numbers, work } = goals.languages;
+  const language = make(JSON.stringify(['number', range, steps]), { path, what: 'The range of numbers' }, () => {
+    const multiples = steps.flatMap((multipleOf) => attempt(() => numbers({ ...range, multipleOf })) ?? []);
+    return multiples.length === 0 ? numbers(range) : multiples.reduce((all, each) => intersect(all, each, work));
   });
   return isEmpty(language) ? goals.note(path, `${described(range)} leaves no number`) : language;
 }

@@ -8,6 +8,7 @@ import {
 import { ofTexts, union, type Automaton } from './automaton.ts';
 import { ceilTo, floorTo, nextDown, nextUp, toDecimal } from './decimal.ts';
 import { unsignedNumbers } from './unsigned-numbers.ts';
+import { UNCOUNTED, type Work } from './work.ts';
 
 /** JSON Schema's keywords. `multipleOf` is above 0. */
 export interface NumberRange {
@@ -33,7 +34,7 @@ interface Units {
  * bounds. Multiples are those of the decimal numbers as written (0.07 is one of 0.01) and have at most
  * NUMBER_DIGITS_EXACT_MAX digits. Throws RangeError for ranges that such texts cannot tell, and AutomatonLimitError.
  */
-export function fromNumbers({ isInteger, multipleOf, ...bounds }: NumberRange): Automaton {
+export function fromNumbers({ isInteger, multipleOf, ...bounds }: NumberRange, work = UNCOUNTED): Automaton {
   // Rounding a text to a double keeps the order, so that it is enough to compare it with the first double inside.
   const min = Math.max(bounds.minimum ?? -Infinity, nextUp(bounds.exclusiveMinimum ?? -Infinity));
   const max = Math.min(bounds.maximum ?? Infinity, nextDown(bounds.exclusiveMaximum ?? Infinity));
@@ -45,7 +46,7 @@ export function fromNumbers({ isInteger, multipleOf, ...bounds }: NumberRange): 
     if (isInteger || multipleOf !== undefined) return ofTexts([]);
     throw new RangeError(`no number with at most ${NUMBER_PLACES_MAX} decimal places lies between the bounds`);
   }
-  return membersOf(units);
+  return membersOf(units, work);
 }
 
 function stepOf(isInteger: boolean, multipleOf: number | undefined): Pick<Units, 'places' | 'multiple'> {
@@ -82,14 +83,14 @@ function spanOf(min: number, max: number, places: number, isExact: boolean): Pic
   return { low, high };
 }
 
-function membersOf({ low, high, places, multiple }: Units): Automaton {
+function membersOf({ low, high, places, multiple }: Units, work: Work): Automaton {
   if (multiple > 1n && (high - low) / multiple < NUMBER_MULTIPLES_LISTED_MAX) {
-    return ofTexts(multiplesOf({ low, high, places, multiple }));
+    return ofTexts(multiplesOf({ low, high, places, multiple }), work);
   }
-  const positive = high < 0n ? undefined : unsignedNumbers({ low: low > 0n ? low : 0n, high, places, multiple });
+  const positive = high < 0n ? undefined : unsignedNumbers({ low: low > 0n ? low : 0n, high, places, multiple }, work);
   if (low >= 0n) return positive ?? ofTexts([]);
-  const negative = afterMinus(unsignedNumbers({ low: high < 0n ? -high : 1n, high: -low, places, multiple }));
-  return positive === undefined ? negative : union(negative, positive);
+  const negative = afterMinus(unsignedNumbers({ low: high < 0n ? -high : 1n, high: -low, places, multiple }, work));
+  return positive === undefined ? negative : union(negative, positive, work);
 }
 
 function* multiplesOf({ low, high, places, multiple }: Units): Generator<string> {

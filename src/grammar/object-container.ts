@@ -2,7 +2,7 @@ import type { JsonSchema } from '../core/grammar.ts';
 import { GRAMMAR_COUNT_MAX, GRAMMAR_POSITIONS_MAX, SCHEMA_PROPERTIES_MAX } from '../core/limits.ts';
 import { accepts } from './automaton.ts';
 import { type Container, NO_MEMBERS, type Place } from './container.ts';
-import { extraProperties } from './extra-properties.ts';
+import { extraProperties, namesByPatterns } from './extra-properties.ts';
 import type { Goal, Goals } from './goal.ts';
 import type { Keywords } from './keywords.ts';
 
@@ -60,7 +60,11 @@ export function objectContainer(parts: readonly Keywords[], goals: Goals): Conta
 
 function declaredProperties(parts: readonly Keywords[], goals: Goals, path: string): readonly Property[] {
   const required = new Set(parts.flatMap((part) => part.required ?? []));
-  const names = new Set([...parts.flatMap((part) => [...(part.properties?.keys() ?? [])]), ...required]);
+  const names = new Set([
+    ...parts.flatMap((part) => [...(part.properties?.keys() ?? [])]),
+    ...namesByPatterns(parts, goals),
+    ...required,
+  ]);
   if (names.size > SCHEMA_PROPERTIES_MAX)
     goals.refuse(path, `An object must have at most ${SCHEMA_PROPERTIES_MAX} properties, got ${names.size}`);
   const limits = parts.map((part) => part.propertyNames).filter((schema) => schema !== undefined);

@@ -1,11 +1,15 @@
 import { PATTERN_CHARACTERS_MAX, PATTERN_DEPTH_MAX, PATTERN_PROPERTIES_MAX } from '../core/limits.ts';
-import { charactersWith, readEscape, single } from './character-escape.ts';
+import { readEscape, single } from './character-escape.ts';
 import { invert, setOf, type CharacterSet } from './characters.ts';
 import { PatternError } from './pattern-error.ts';
 import type { PatternNode } from './pattern-node.ts';
+import type { Work } from './work.ts';
 
 /** ECMA-262: `.` without the flag s. */
 const NOT_LINE_END = invert(setOf([...single(0x0a), ...single(0x0d), { from: 0x2028, to: 0x2029 }]));
+
+/** Ours, of `Work`. */
+const STEPS_PER_RANGE = 2;
 
 /** An escape, or a class with all that is in it. */
 const ESCAPE_OR_CLASS = /\\.|\[(?:\\.|[^\]\\])*\]/gsu;
@@ -15,17 +19,23 @@ const IDLE_ESCAPE_IN_CLASS = /\\(?:(?<idle>[^A-Za-z0-9^$\\.*+?()[\]{}|/-])|.)/gs
 const GROUP_HEAD = /\((?:\?(?:(?<plain>:)|<(?<name>[^=!>][^>]*)>|(?<ahead>[=!])|(?<other>.)))?/suy;
 const QUANTIFIER = /(?:(?<sign>[*+?])|\{(?<min>\d+)(?<to>,(?<max>\d*))?\})\??/y;
 
+export interface PatternNeeds {
+  readonly work: Work;
+  /** `charactersWith`, or a memory of it. */
+  readonly propertySet: (property: string) => CharacterSet;
+}
+
 /**
  * Reads a regular expression of ECMA-262 in unicode mode, as JSON Schema's `pattern` is one. Throws PatternError for
  * anything else and for what is no regular language (back references) or not worth it (lookbehind, word boundaries).
  */
-export function parsePattern(written: string): PatternNode {
+export function parsePattern(written: string, { work, propertySet: find }: PatternNeeds): PatternNode {
   if (written.length > PATTERN_CHARACTERS_MAX) {
     throw new PatternError(`has ${written.length} characters; ${PATTERN_CHARACTERS_MAX} are allowed`);
   }
   const source = withoutIdleEscapes(written);
   checkSyntax(source);
-  const propertySet = remember(charactersWith);
+  const propertySet = remember(find);
   let position = 0;
   const node = readChoice(0);
   if (position < source.length) throw unsupported();
@@ -40,10 +50,15 @@ export function parsePattern(written: string): PatternNode {
     }
     const [only] = options;
     if (only !== undefined && options.length === 1) return only;
-    const sets = options.flatMap((option) => (option.type === 'set' ? option.set : []));
-    return options.every(({ type }) => type === 'set')
-      ? { type: 'set', set: setOf(sets) }
-      : { type: 'choice', options };
+    const sets = options.flatMap((option) => (option.type === 'set' ? [option.set] : []));
+    if (sets.length < options.length) return { type: 'choice', options };
+    countRanges(sets);
+    return { type: 'set', set: setOf(sets.flat()) };
+  }
+
+  /** They are sorted. */
+  function countRanges(sets: readonly CharacterSet[]): void {
+    for (const set of sets) work.add(STEPS_PER_RANGE * set.length);
   }
 
   function readSequence(depth: number): PatternNode {
@@ -112,6 +127,7 @@ export function parsePattern(written: string): PatternNode {
     }
     position++;
     const set = setOf(sets.flat());
+    countRanges(sets);
     return isNegated ? invert(set) : set;
   }
 

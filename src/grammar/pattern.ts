@@ -1,10 +1,12 @@
 import { PATTERN_LOOKAHEADS_MAX } from '../core/limits.ts';
 import { difference, fromTable, intersect, type Automaton } from './automaton.ts';
+import { charactersWith } from './character-escape.ts';
 import { exploreGraph } from './explore-graph.ts';
-import { parsePattern } from './parse-pattern.ts';
+import { parsePattern, type PatternNeeds } from './parse-pattern.ts';
 import { PatternError } from './pattern-error.ts';
 import { toGraph } from './pattern-graph.ts';
 import type { PatternNode } from './pattern-node.ts';
+import { UNCOUNTED, type Work } from './work.ts';
 
 export { PatternError };
 
@@ -13,20 +15,27 @@ export { PatternError };
  * not anchored. Lookaheads are understood where an anchored expression begins with them, as descriptions of passwords
  * do (`^(?=.*\d).{8,}$`). Throws PatternError and AutomatonLimitError.
  */
-export function fromPattern(source: string): Automaton {
-  const { conditions, rest } = splitConditions(parsePattern(source));
+export function fromPattern(
+  source: string,
+  { work = UNCOUNTED, propertySet = charactersWith }: Partial<PatternNeeds> = {},
+): Automaton {
+  const { conditions, rest } = splitConditions(parsePattern(source, { work, propertySet }));
   if (conditions.length > PATTERN_LOOKAHEADS_MAX) {
     throw new PatternError(`has ${conditions.length} lookaheads; ${PATTERN_LOOKAHEADS_MAX} are allowed`);
   }
-  let automaton = compile(rest);
+  let automaton = compile(rest, work);
   for (const { item, isWanted } of conditions) {
-    const condition = compile({ type: 'sequence', items: [START, item] });
-    automaton = isWanted ? intersect(automaton, condition) : difference(automaton, condition);
+    const condition = compile({ type: 'sequence', items: [START, item] }, work);
+    automaton = (isWanted ? intersect : difference)(automaton, condition, work);
   }
   return automaton;
 }
 
-const compile = (node: PatternNode): Automaton => fromTable(exploreGraph(toGraph(node)));
+function compile(node: PatternNode, work: Work): Automaton {
+  const graph = toGraph(node);
+  work.add(graph.points.length);
+  return fromTable(exploreGraph(graph, work), work);
+}
 
 const START: PatternNode = { type: 'edge', edge: 'start' };
 

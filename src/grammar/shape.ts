@@ -2,6 +2,7 @@ import { arrayContainer } from './array-container.ts';
 import type { Automaton } from './automaton.ts';
 import type { Conjunction } from './conjunctions.ts';
 import type { Container } from './container.ts';
+import { hasFormat } from './formats.ts';
 import type { Goals } from './goal.ts';
 import { type Keywords, type Kind, KINDS } from './keywords.ts';
 import { numberLanguage } from './number-language.ts';
@@ -21,7 +22,7 @@ export interface Shape {
 export function shapeOf({ parts }: Conjunction, goals: Goals): Shape {
   const [values, ...others] = parts.flatMap((part) => part.values);
   if (values) return { texts: fittingValues(values, others, parts, goals) };
-  const kinds = kindsOf(parts, goals);
+  const kinds = kindsOf(parts);
   if (kinds.size === 0) goals.note(parts[0]?.path ?? '#', 'type allows nothing that the schemas joined with it allow');
   return {
     texts: [...(kinds.has('null') ? ['null'] : []), ...(kinds.has('boolean') ? ['true', 'false'] : [])],
@@ -48,14 +49,14 @@ function fittingValues(
 }
 
 /** Without `type`, the kinds of value that the keywords are about; `{"properties": …}` means an object. */
-function kindsOf(parts: readonly Keywords[], goals: Goals): ReadonlySet<Kind> {
+function kindsOf(parts: readonly Keywords[]): ReadonlySet<Kind> {
   const named = parts.flatMap((part) => part.kinds ?? []);
   if (named.length > 0) return new Set(KINDS.filter((kind) => named.every((kinds) => kinds.has(kind))));
-  const meant = KINDS.filter((kind) => parts.some((part) => isAbout(kind, part, goals)));
+  const meant = KINDS.filter((kind) => parts.some((part) => isAbout(kind, part)));
   return new Set(meant.length === 0 ? KINDS : meant);
 }
 
-function isAbout(kind: Kind, part: Keywords, goals: Goals): boolean {
+function isAbout(kind: Kind, part: Keywords): boolean {
   switch (kind) {
     case 'null':
     case 'boolean':
@@ -64,7 +65,7 @@ function isAbout(kind: Kind, part: Keywords, goals: Goals): boolean {
     case 'fraction':
       return NUMBER_KEYWORDS.some((name) => part[name] !== undefined);
     case 'string': {
-      const isKnownFormat = part.format !== undefined && goals.languages.format(part.format) !== undefined;
+      const isKnownFormat = part.format !== undefined && hasFormat(part.format);
       return isKnownFormat || STRING_KEYWORDS.some((name) => part[name] !== undefined);
     }
     case 'array':

@@ -13,17 +13,23 @@ export function stringLanguage(parts: readonly Keywords[], goals: Goals): Automa
   const max = maxLength <= GRAMMAR_LENGTH_MAX ? maxLength : undefined;
   const patterns = [...new Set(parts.flatMap((part) => part.pattern ?? []))];
   const formats = [...new Set(parts.flatMap((part) => part.format ?? []))];
-  const language = goals.languages.make(JSON.stringify(['string', patterns, formats, min, max]), path, () => {
+  const { make, work } = goals.languages;
+  const language = make(JSON.stringify(['string', patterns, formats, min, max]), { path, what: STRINGS }, () => {
     const languages = [
       ...patterns.map((each) => goals.languages.pattern(each, path)),
-      ...formats.flatMap((each) => goals.languages.format(each) ?? []),
+      ...formats.flatMap((each) => goals.languages.format(each, path) ?? []),
     ];
-    const whole = languages.length === 0 ? anyText() : languages.reduce((all, each) => intersect(all, each));
+    const whole = languages.length === 0 ? anyText() : languages.reduce((all, each) => intersect(all, each, work));
     if (min === 0 && max === undefined) return whole;
-    return attempt(() => intersect(whole, ofLength(min, max))) ?? intersect(whole, ofLength(min, undefined));
+    return (
+      attempt(() => intersect(whole, ofLength(min, max, work), work)) ??
+      intersect(whole, ofLength(min, undefined, work), work)
+    );
   });
   return isEmpty(language) ? goals.note(path, 'pattern, format and length leave no string') : language;
 }
+
+const STRINGS = 'What pattern, format and length describe together';
 
 function attempt(make: () => Automaton): Automaton | undefined {
   try {

@@ -1,6 +1,7 @@
 import { fromTable, type Automaton } from './automaton.ts';
 import { explore } from './explore.ts';
 import { createMultiples } from './multiples.ts';
+import type { Work } from './work.ts';
 
 /** All in units of 10^−`places`. */
 export interface UnsignedRange {
@@ -34,19 +35,20 @@ const POINT = DIGITS.length;
 const LETTERS = [...DIGITS.map((digit) => 0x30 + digit), 0x2e].map((codePoint) => [{ from: codePoint, to: codePoint }]);
 
 /** Numbers without sign and exponent, with at most `places` decimal places, zeros at the end included. */
-export function unsignedNumbers({ low, high, places, multiple }: UnsignedRange): Automaton {
+export function unsignedNumbers({ low, high, places, multiple }: UnsignedRange, work: Work): Automaton {
   const multiples = createMultiples(multiple);
   const [lower, upper] = [split(low, places), split(high, places)];
 
   const table = explore<Prefix>({
     letters: LETTERS,
+    work,
     start: { part: 'none', whole: 0, fraction: 0, low: 'equal', high: 'equal', memory: 0 },
     keyOf: ({ part, whole, fraction, low: toLow, high: toHigh, memory }) =>
       `${part} ${whole} ${fraction} ${toLow} ${toHigh} ${memory}`,
     accepts: isEnd,
     step: (prefix) => LETTERS.map((_, letter) => (letter === POINT ? point(prefix) : digit(prefix, letter))),
   });
-  return fromTable(table);
+  return fromTable(table, work);
 
   function digit(prefix: Prefix, value: number): Prefix | undefined {
     const memory = multiples.push(prefix.memory, value);

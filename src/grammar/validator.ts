@@ -16,6 +16,8 @@ export interface Validator {
   problemOf(schema: JsonSchema, value: unknown): string | undefined;
   /** For one schema's own keywords, without its allOf, anyOf, oneOf and `$ref`. All calls together have so many steps. */
   isValid(part: Keywords, value: unknown): boolean;
+  /** Works out what is compared with values; otherwise done when it is needed. @throws CheckLimitError where it is too much. */
+  prepare(keywords: Keywords): void;
 }
 
 /** What the checks of single keywords need to go further down. */
@@ -35,11 +37,18 @@ export interface ValidatorNeeds {
 export function createValidator({ keywordsOf, languages }: ValidatorNeeds): Validator {
   const valueKeys = new Map<readonly unknown[], ReadonlySet<string>>();
   let steps = 0;
+  let keySteps = 0;
   let depth = 0;
 
   function step(count: number): void {
     steps += count;
     if (steps > SCHEMA_CHECK_STEPS_MAX) throw new CheckLimitError('takes too long to check');
+  }
+
+  /** Once for a schema, so that no value has to pay for it. */
+  function keyStep(count: number): void {
+    keySteps += count;
+    if (keySteps > SCHEMA_CHECK_STEPS_MAX) throw new CheckLimitError('takes too long to compare with');
   }
 
   function inner(schema: JsonSchema, value: unknown, at: string): string | undefined {
@@ -72,7 +81,7 @@ export function createValidator({ keywordsOf, languages }: ValidatorNeeds): Vali
   function keysOf(values: readonly unknown[]): ReadonlySet<string> {
     const known = valueKeys.get(values);
     if (known) return known;
-    const keys = new Set(values.map((each) => jsonKey(each, step)));
+    const keys = new Set(values.map((each) => jsonKey(each, keyStep)));
     valueKeys.set(values, keys);
     return keys;
   }
@@ -105,6 +114,7 @@ export function createValidator({ keywordsOf, languages }: ValidatorNeeds): Vali
       depth = 0;
       return inner(schema, value, '$');
     },
+    prepare: ({ values }) => values.forEach(keysOf),
     isValid: (part, value) => ownProblem(part, value, '$') === undefined,
   };
 }

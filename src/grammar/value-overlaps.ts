@@ -1,6 +1,7 @@
 import { accepts, type Automaton, AutomatonLimitError, intersect, isEmpty } from './automaton.ts';
 import type { RuleBody } from './rule-body.ts';
 import type { Shape } from './shape.ts';
+import type { Work } from './work.ts';
 
 /** Ours: alternatives up to which each is compared with each; more count as if all had values in common. */
 const COMPARED_MAX = 32;
@@ -9,13 +10,13 @@ const COMPARED_MAX = 32;
 const INTERSECTIONS_MAX = 64;
 
 /** Finds which of several sets of values, by index, have values in common; absent when no two have. */
-export function createValueOverlaps(): (choices: readonly (readonly Shape[])[]) => RuleBody['overlaps'] {
+export function createValueOverlaps(work: Work): (choices: readonly (readonly Shape[])[]) => RuleBody['overlaps'] {
   let intersections = 0;
 
   function canMeet(one: Automaton, other: Automaton): boolean {
     if (++intersections > INTERSECTIONS_MAX) return true;
     try {
-      return !isEmpty(intersect(one, other));
+      return !isEmpty(intersect(one, other, work));
     } catch (error) {
       if (error instanceof AutomatonLimitError) return true;
       throw error;

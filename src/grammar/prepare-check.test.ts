@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { JsonSchema } from '../core/grammar.ts';
+import { createCheck } from './check.ts';
+import { compileGrammar } from './compile.ts';
+
+const compile = (schema: JsonSchema): string => compileGrammar({ type: 'schema', schema, field: 'parameters' });
+
+/** A schema under which no grammar is made of what stands beside it. */
+const beside = (more: object): JsonSchema => ({
+  type: 'object',
+  properties: { a: { const: 'hi' } },
+  required: ['a'],
+  ...more,
+});
+const ofA = (schema: JsonSchema): JsonSchema => ({ properties: { a: schema } });
+
+describe('what only the check of a value looks at is refused before, not after it:', () => {
+  const refused: readonly { schema: JsonSchema; says: string }[] = [
+    { schema: beside({ not: { minimum: 'x' } }), says: 'minimum must be a number, got "x" (parameters, at #/not).' },
+    { schema: beside({ not: { $ref: '#/nowhere' } }), says: '$ref "#/nowhere" leads nowhere (parameters, at #/not).' },
+    {
+      schema: beside({ not: { type: 'strin' } }),
+      says: 'type must be a type of JSON Schema or a list of them, got "strin" (parameters, at #/not).',
+    },
+    {
+      schema: beside({ not: { unevaluatedProperties: false } }),
+      says: 'unevaluatedProperties is not supported (parameters, at #/not).',
+    },
+    {
+      schema: beside({ not: ofA({ pattern: '(?<=x)y' }) }),
+      says: 'pattern has a lookbehind, which is not supported (parameters, at #/not/properties/a).',
+    },
+    {
+      schema: beside({ not: { patternProperties: { '(a)\\1': true } } }),
+      says: 'pattern has a back reference (\\1), which is not supported (parameters, at #/not).',
+    },
+    {
+      schema: beside({ not: ofA({ pattern: 'x.{10}y$' }) }),
+      says: 'pattern takes 3072 states; 2000 are allowed (parameters, at #/not/properties/a).',
+    },
+    { schema: beside({ if: { $dynamicRef: '#x' } }), says: '$dynamicRef is not supported (parameters, at #/if).' },
+    {
+      schema: beside(JSON.parse('{"if":true,"then":{"required":"a"}}')),
+      says: 'required must be a list of names, got "a" (parameters, at #/then).',
+    },
+    {
+      schema: beside({ dependentSchemas: { a: { minLength: -1 } } }),
+      says: 'minLength must be a whole number from 0, got -1 (parameters, at #/dependentSchemas/a).',
+    },
+    {
+      schema: { type: 'array', items: { type: 'string' }, contains: { enum: [] } },
+      says: 'enum must name at least one value, got [] (parameters, at #/contains).',
+    },
+  ];
+  for (const { schema, says } of refused)
+    test(says, () =>
+      assert.throws(() => compile(schema), { name: 'GrammarError', field: 'parameters', message: says }),
+    );
+
+  test('an else without an if says nothing', () => {
+    compile(beside({ else: { type: 'strin' } }));
+  });
+
+  test('values that take too long to compare with', () => {
+    const values = Array.from({ length: 20 }, (_, at) => Array.from({ length: 60_000 }, () => at));
+    assert.throws(
+      () => compile(beside({ not: { enum: values } })),
+      /enum or const allows takes too long to compare with/,
+    );
+  });
+});
+
+describe('a schema that leads to itself', () => {
+  const itself: readonly object[] = [
+    { not: { $ref: '#' } },
+    { not: { $ref: '#/not/$defs/q', $defs: { q: { $ref: '#/not/$defs/q' } } } },
+    { if: { anyOf: [{ $ref: '#' }] } },
+    JSON.parse('{"if":{"required":["b"]},"then":{"$ref":"#"}}'),
+    { dependentSchemas: { a: { $ref: '#' } } },
+    { dependencies: { a: { allOf: [{ $ref: '#' }] } } },
+  ];
+  for (const schema of itself)
+    test(`with no value between is refused: ${JSON.stringify(schema)}`, () =>
+      assert.throws(() => compile(beside(schema)), /refers to itself without any value between/));
+
+  const within: readonly { schema: JsonSchema; value: unknown }[] = [
+    { schema: { type: 'array', items: { $ref: '#' }, not: { contains: { $ref: '#' } } }, value: [] },
+    { schema: { type: 'object', not: { properties: { a: { $ref: '#' } }, required: ['a'] } }, value: {} },
+    {
+      schema: { type: 'object', propertyNames: { $ref: '#/$defs/n' }, $defs: { n: { not: { const: 'x' } } } },
+      value: {},
+    },
+  ];
+  for (const { schema, value } of within)
+    test(`through a value is checked: ${JSON.stringify(schema)}`, () => {
+      compile(schema);
+      assert.equal(createCheck(schema)(value), undefined);
+    });
+
+  test('after very many others is refused', () => {
+    const defs = Object.fromEntries(
+      Array.from({ length: 600 }, (_, at) => [`d${at}`, at === 599 ? {} : { not: { $ref: `#/$defs/d${at + 1}` } }]),
+    );
+    assert.throws(() => compile(beside({ not: { $ref: '#/$defs/d0' }, $defs: defs })), /nested more than 500 deep/);
+    // From the other end, where each was looked at before.
+    const items = Array.from({ length: 60 }, (_, at) => ({ $ref: `#/$defs/d${at * 10}` }));
+    assert.throws(() => compile(beside({ not: { prefixItems: items }, $defs: defs })), /nested more than 500 deep/);
+  });
+});
