@@ -36,7 +36,7 @@ export type Verdict = { readonly type: 'more' } | PhaseEnd | Finished;
 export interface PhaseEnd extends Kept {
   readonly type: 'phase-end';
   readonly append: readonly PromptSegment[];
-  /** What the last token said beyond a trigger; neither output nor context has it. */
+  /** What the last token said beyond what ended the phase; neither output nor context has it. */
   readonly rest: string;
 }
 
@@ -83,7 +83,7 @@ interface Pending<L> {
 
 /** Text that ends a phase: a stop string or `until.text`, which is not said, or what a trigger waits for, which is. */
 type Found =
-  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'text'; readonly text: string; readonly rest: string }
   | { readonly type: 'trigger'; readonly phase: number; readonly rest: string };
 
 const ONE_ANSWER: readonly Phase[] = [{ kind: 'answer' }];
@@ -153,10 +153,10 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     const hit = triggers.find(phase, recent, piece);
     if (current.triggers) recent = (recent + piece).slice(-TRIGGER_WINDOW_CHARS);
     // A stop string counts only if it ends no later than the trigger's text.
-    const { text, match } = matcher.push(hit ? piece.slice(0, hit.end) : piece);
+    const { text, match, rest = '' } = matcher.push(hit ? piece.slice(0, hit.end) : piece);
     if (match !== undefined) {
       tell(token.id, text, hasBegun);
-      return { type: 'text', text: match };
+      return { type: 'text', text: match, rest: rest + (hit ? piece.slice(hit.end) : '') };
     }
     if (hit) {
       tell(token.id, text + matcher.end(), hasBegun);
@@ -178,7 +178,7 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     }
     const { text, match } = matcher.push(isCut ? '' : splitter.end());
     tell(pending.at(-1)?.token.id ?? -1, match === undefined ? text + matcher.end() : text, () => true);
-    return match === undefined ? undefined : { type: 'text', text: match };
+    return match === undefined ? undefined : { type: 'text', text: match, rest: '' };
   };
 
   const finish = (reason: FinishReason): Finished => ({ type: 'finished', reason });
@@ -196,10 +196,10 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
   };
 
   /** The phase ended by itself or by `until`. */
-  const leave = (kept: Kept, reason: FinishReason): Verdict =>
+  const leave = (kept: Kept, reason: FinishReason, rest = ''): Verdict =>
     current.next === undefined
       ? finish(reason)
-      : goOn(current.next, { ...kept, append: current.thenAppend ?? [], rest: '' });
+      : goOn(current.next, { ...kept, append: current.thenAppend ?? [], rest });
 
   /** What text that was found in the output means; `otherwise` when there was none. */
   const settle = (found: Found | undefined, otherwise: () => Verdict): Verdict => {
@@ -207,7 +207,7 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     // Tokens that carry what is not said leave the context too, so that every way out of a phase is closed alike.
     const kept = context.at(charsOut);
     if (found.type === 'trigger') return goOn(found.phase, { ...kept, append: [], rest: found.rest });
-    return isStop(found.text) ? stopped(found.text) : leave(kept, 'stop');
+    return isStop(found.text) ? stopped(found.text) : leave(kept, 'stop', found.rest);
   };
 
   const checkLimits = (): Verdict => {

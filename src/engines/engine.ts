@@ -7,7 +7,8 @@ import type { OutputFormat, Sampling, Stop, ToolUse } from '../core/request.ts';
 export interface EngineCapabilities {
   /** `prompt`: we render the template and parse the output. `chat`: the engine does both. */
   readonly input: 'prompt' | 'chat';
-  readonly logprobs: boolean;
+  /** `free`: of tokens that no grammar chose from. */
+  readonly logprobs: boolean | 'free';
   readonly grammar: boolean;
   readonly phases: boolean;
   /** Honours `PromptSegment.cacheMark`. */
@@ -37,6 +38,8 @@ export type EngineInput =
   | {
       readonly type: 'messages';
       readonly messages: readonly Message[];
+      /** Earlier thoughts go to the model; otherwise nobody is told them. */
+      readonly preserveThinking?: boolean;
       readonly toolUse?: ToolUse;
       readonly outputFormat?: OutputFormat;
     };
@@ -91,7 +94,7 @@ export interface TextEngine {
   start(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;
   /** What is known of the model; loads it if that is still to be done. */
   model(): Promise<LoadedModel>;
-  /** Number of tokens the input would take. */
+  /** Number of tokens the input would take. Text without a special segment is no prompt: no token begins it. */
   countTokens(input: EngineInput): Promise<number>;
   close(): Promise<void>;
 }

@@ -51,5 +51,5 @@ test('nothing is passed on that a later piece turns into a stop string, and noth
   assert.deepEqual(matcher.push('a<'), { text: 'a' });
   assert.deepEqual(matcher.push('b</thi'), { text: '<b' });
   assert.deepEqual(matcher.push('ck> E'), { text: '</thick> ' });
-  assert.deepEqual(matcher.push('ND!'), { text: '', match: 'END' });
+  assert.deepEqual(matcher.push('ND!'), { text: '', match: 'END', rest: '!' });
 });

@@ -4,8 +4,8 @@
  * The work per piece is bounded by the piece and the longest string, not by the text so far.
  */
 export interface StopMatcher {
-  /** `text` is safe to pass on; after a `match` nothing more may be pushed. */
-  push(piece: string): { text: string; match?: string };
+  /** `text` is safe to pass on; after a `match`, which `rest` stands behind, nothing more may be pushed. */
+  push(piece: string): { text: string; match?: string; rest?: string };
   /** What was still held back when the text ended without a match. */
   end(): string;
 }
@@ -19,8 +19,9 @@ export function createStopMatcher(stops: readonly string[]): StopMatcher {
       const found = firstMatch(held, stops);
       if (found) {
         const text = held.slice(0, found.at);
+        const rest = held.slice(found.at + found.stop.length);
         held = '';
-        return { text, match: found.stop };
+        return { text, match: found.stop, rest };
       }
       const keep = openSuffixLength(held, stops);
       const text = held.slice(0, held.length - keep);

@@ -26,6 +26,7 @@ engineContract('llama without its process', async () => {
   const model = createFakeNativeModel({ contextTokens: CONTEXT_TOKENS, sequences: SEQUENCES });
   const scheduler = createScheduler(model, {
     clock: systemClock,
+    cpuMs: () => 0,
     queuePlacesMax: 16,
     queueWaitMsMax: 10_000,
     readerWaitMsMax: 60_000,

@@ -6,6 +6,7 @@ import type { EngineEvent, TokenLogprob, Usage } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
 import { present } from '../../lib/present.ts';
 import { abortReason } from '../abort-reason.ts';
+import { endOnAbort } from '../end-on-abort.ts';
 import type { EngineRequest, EngineStart } from '../engine.ts';
 import type {
   Counts,
@@ -58,8 +59,8 @@ export function createLlamaClient({ socket, token, onToken }: ClientOptions): Ll
           'content-type': 'application/json',
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         },
-        ...(signal ? { signal } : {}),
       });
+      endOnAbort(sent, signal);
       sent.on('response', resolve);
       // After the response this is the socket's end, which the reader of the response sees too.
       sent.on('error', (error) => reject(signal?.aborted ? abortReason(signal) : new EngineGoneError(error)));

@@ -4,7 +4,7 @@ import type { NativeModel } from './native-model.ts';
 import { parseCall, parseInput } from './parse-call.ts';
 import type { FailureKind, Refusal } from './protocol.ts';
 import type { Scheduler } from './scheduler.ts';
-import { tokenizeInput } from './tokenize-input.ts';
+import { countTokens } from './tokenize-input.ts';
 
 /** HTTP status of a refusal, for people with curl; our client reads the kind. */
 const STATUS: Record<FailureKind, number> = {
@@ -54,7 +54,7 @@ export function createEngineServer({ model, scheduler, token }: Needs): RequestL
 function count(model: NativeModel, response: ServerResponse, body: unknown): void {
   try {
     const { input } = Object(body) as { input?: unknown };
-    answer(response, 200, { tokens: tokenizeInput(model, parseInput(input)).length });
+    answer(response, 200, { tokens: countTokens(model, parseInput(input)) });
   } catch (error) {
     refuse(response, { kind: 'invalid', message: error instanceof Error ? error.message : String(error) });
   }

@@ -14,8 +14,10 @@ export interface CacheWish {
   readonly marks: readonly number[];
   /** Those that the run itself still has to keep. */
   unsaved: readonly number[];
-  /** Length of the longest kept beginning that it found. */
+  /** Length of the longest kept beginning that it found before it began, and so went on from. */
   foundTokens: number;
+  /** Length of the longest that others kept while it evaluated the same itself. */
+  othersTokens: number;
   /** Length of the longest that it wrote. */
   savedTokens: number;
 }
@@ -44,7 +46,7 @@ export function createCacheWish(marks: readonly number[]): CacheWish | undefined
   if (marks.length === 0) return undefined;
   const worth = marks.filter((mark) => mark >= EXPLICIT_CACHE_TOKENS_MIN).map(wholeSlices);
   const lengths = [...new Set(worth)].toSorted((a, b) => a - b).slice(-CACHE_MARKS_MAX);
-  return { marks: lengths, unsaved: [], foundTokens: 0, savedTokens: 0 };
+  return { marks: lengths, unsaved: [], foundTokens: 0, othersTokens: 0, savedTokens: 0 };
 }
 
 /** @param store Absent: nothing is kept. */
@@ -94,8 +96,8 @@ export function createExplicitCache({
       wish.unsaved = wish.unsaved.slice(reached.length);
       for (const mark of reached) {
         if (store.findExact(prompt, mark, run)) {
-          // Somebody beside us was first.
-          wish.foundTokens = Math.max(wish.foundTokens, mark);
+          // Somebody beside us was first: nothing is left to write, but nothing was spared either.
+          wish.othersTokens = Math.max(wish.othersTokens, mark);
           continue;
         }
         const state = {
@@ -121,7 +123,7 @@ export function cacheCounts({
   cacheWish: wish,
 }: Pick<Job, 'cacheWish'>): Pick<Counts, 'cacheCreationTokens' | 'usesExplicitCache'> {
   if (!wish) return {};
-  const created = Math.max(0, wish.savedTokens - wish.foundTokens);
+  const created = Math.max(0, wish.savedTokens - Math.max(wish.foundTokens, wish.othersTokens));
   return {
     cacheCreationTokens: created,
     ...(created > 0 || wish.foundTokens > 0 ? { usesExplicitCache: true } : {}),

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Grammar } from '../../core/grammar.ts';
-import { CompilerBusyError, createGrammarCompiler, fieldOf, GrammarRefusedError } from './grammar-compiler.ts';
+import { WorkerBusyError } from '../fair-worker.ts';
+import { createGrammarCompiler, fieldOf, GrammarRefusedError } from './grammar-compiler.ts';
 
-const OWNER = { workspace: 'w', key: 'k' };
+const ASKER = { owner: { workspace: 'w', key: 'k' } };
 const text = (allowed: string): Grammar => ({ type: 'text', text: allowed });
 const schema = (field: string): Grammar => ({ type: 'schema', schema: { type: 'string' }, field });
 
@@ -17,30 +18,33 @@ import { parentPort } from 'node:worker_threads';
 let count = 0;
 parentPort.on('message', ({ grammars }) => {
   const gbnf = [];
-  for (const [at, json] of grammars.entries()) {
+  for (const [part, json] of grammars.entries()) {
     const grammar = JSON.parse(json);
-    parentPort.postMessage({ type: 'begun', at });
+    parentPort.postMessage({ type: 'begun', part });
     const what = grammar.type === 'schema' ? grammar.schema.do : grammar.text;
     if (what === 'loop') for (;;);
     if (what === 'eat') { const all = []; for (;;) all.push(new Array(1e5).fill(all.length)); }
     if (what === 'exit') process.exit(3);
     if (what === 'fault') return parentPort.postMessage({ type: 'fault', message: 'a bug' });
-    if (what === 'refuse') return parentPort.postMessage({ type: 'refused', message: 'no', field: 'tools[3]' });
+    if (what === 'refuse') {
+      const result = { type: 'refused', part, message: 'no', field: 'tools[3]' };
+      return parentPort.postMessage({ type: 'done', result });
+    }
     gbnf.push(what + ' ' + ++count);
   }
-  parentPort.postMessage({ type: 'done', gbnf });
+  parentPort.postMessage({ type: 'done', result: { type: 'made', gbnf } });
 });
 `;
 
 describe('the compiler of grammars', () => {
   it('compiles with the real thing, all of a request at once, and refuses by field', async () => {
     const compiler = createGrammarCompiler();
-    const made = await compiler.compile([text('a'), schema('response_format'), text('a')], OWNER);
+    const made = await compiler.compile([text('a'), schema('response_format'), text('a')], ASKER);
     assert.equal(made.length, 3);
     assert.match(made[0] ?? '', /root ::=/);
     assert.equal(made[0], made[2]);
     await assert.rejects(
-      compiler.compile([text('a'), { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0].x' }], OWNER),
+      compiler.compile([text('a'), { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0].x' }], ASKER),
       (error) => error instanceof GrammarRefusedError && error.field === 'tools[0].x',
     );
     await compiler.close();
@@ -65,8 +69,8 @@ describe('its thread', () => {
 
   it('is asked once for a grammar that comes again', async () => {
     const compiler = createGrammarCompiler({ main });
-    assert.deepEqual(await compiler.compile([text('a'), text('b'), text('a')], OWNER), ['a 1', 'b 2', 'a 1']);
-    assert.deepEqual(await compiler.compile([text('b'), text('c')], OWNER), ['b 2', 'c 3']);
+    assert.deepEqual(await compiler.compile([text('a'), text('b'), text('a')], ASKER), ['a 1', 'b 2', 'a 1']);
+    assert.deepEqual(await compiler.compile([text('b'), text('c')], ASKER), ['b 2', 'c 3']);
     await compiler.close();
   });
 
@@ -74,32 +78,32 @@ describe('its thread', () => {
     const compiler = createGrammarCompiler({ main, msMax: 300 });
     const slow: Grammar = { type: 'schema', schema: { do: 'loop' }, field: 'tools[7]' };
     const [refused, behind] = await Promise.allSettled([
-      compiler.compile([text('a'), slow], OWNER),
-      compiler.compile([text('b')], OWNER),
+      compiler.compile([text('a'), slow], ASKER),
+      compiler.compile([text('b')], ASKER),
     ]);
     assert.ok(refused.status === 'rejected' && refused.reason instanceof GrammarRefusedError);
     assert.equal(refused.reason.field, 'tools[7]');
-    assert.match(refused.reason.message, /longer than 300 ms/);
+    assert.equal(refused.reason.message, 'The schema takes longer than 300 ms to compile (tools[7]).');
     assert.deepEqual(behind, { status: 'fulfilled', value: ['b 1'] });
     await compiler.close();
   });
 
   it('may take so much memory and no more, and may die', async () => {
     const compiler = createGrammarCompiler({ main, heapMb: 16, msMax: 10_000 });
-    await assert.rejects(compiler.compile([text('eat')], OWNER), /takes too much memory/);
-    await assert.rejects(compiler.compile([text('exit')], OWNER), /thread that compiles grammars has ended/);
-    assert.deepEqual(await compiler.compile([text('b')], OWNER), ['b 1']);
+    await assert.rejects(compiler.compile([text('eat')], ASKER), /takes too much memory/);
+    await assert.rejects(compiler.compile([text('exit')], ASKER), /thread grammars has ended/);
+    assert.deepEqual(await compiler.compile([text('b')], ASKER), ['b 1']);
     await compiler.close();
   });
 
   it('says whose fault it is', async () => {
     const compiler = createGrammarCompiler({ main });
     await assert.rejects(
-      compiler.compile([text('refuse')], OWNER),
+      compiler.compile([text('refuse')], ASKER),
       (error) => error instanceof GrammarRefusedError && error.field === 'tools[3]',
     );
     await assert.rejects(
-      compiler.compile([text('fault')], OWNER),
+      compiler.compile([text('fault')], ASKER),
       (error) => !(error instanceof GrammarRefusedError) && String(error).includes('a bug'),
     );
     await compiler.close();
@@ -109,13 +113,15 @@ describe('its thread', () => {
     const compiler = createGrammarCompiler({ main });
     const done: string[] = [];
     const ask = (workspace: string, name: string): Promise<unknown> =>
-      compiler.compile([text(name)], { workspace, key: workspace }).then(
+      compiler.compile([text(name)], { owner: { workspace, key: workspace } }).then(
         () => done.push(name),
         (error: unknown) => error,
       );
     const greedy = Array.from({ length: 40 }, (_, i) => ask('greedy', `g${i}`));
     const modest = ask('modest', 'm');
-    const refused = (await Promise.all(greedy)).filter((error) => error instanceof CompilerBusyError);
+    const refused = (await Promise.all(greedy)).filter(
+      (error) => error instanceof WorkerBusyError && error.reason === 'key-share',
+    );
     await modest;
     assert.ok(refused.length > 0);
     assert.ok(done.indexOf('m') <= 2, `came as ${done.indexOf('m')}`);

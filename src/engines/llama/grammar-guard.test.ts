@@ -12,35 +12,42 @@ import {
 import { createGrammarGuard, SlowGrammarError } from './grammar-guard.ts';
 
 function createRoom(t: TestContext) {
-  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-  const room = { now: 0, isIdle: false, ends: 0 };
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const room = { now: 0, cpu: 0, isIdle: false, ends: 0 };
   const guard = createGrammarGuard({
     clock: { now: () => room.now, monotonic: () => room.now },
+    cpuMs: () => room.cpu,
     isIdle: () => room.isIdle,
     end: () => room.ends++,
   });
-  const pass = (ms: number): void => {
+  /** The wall's clock goes on, and our threads work all the while or so much of it. */
+  const pass = (ms: number, cpu = ms): void => {
     room.now += ms;
+    room.cpu += cpu;
     t.mock.timers.tick(ms);
+  };
+  const watchNew = (spent = { slowMs: 0 }) => {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    return { watched: guard.watch(promise, spent), resolve };
   };
   /** A token that does not come back until told. */
   const stick = async () => {
-    const { promise, resolve } = Promise.withResolvers<number>();
-    const watched = assert.rejects(guard.watch(promise, { slowMs: 0 }), SlowGrammarError);
-    pass(GRAMMAR_SAMPLE_MS_MAX);
-    await watched;
+    const { watched, resolve } = watchNew();
+    const rejected = assert.rejects(watched, SlowGrammarError);
+    // What else is stuck takes its share.
+    pass(GRAMMAR_SAMPLE_MS_MAX * (GRAMMAR_STUCK_MAX + 1) + 1);
+    await rejected;
     return resolve;
   };
-  return { room, guard, pass, stick };
+  return { room, guard, pass, stick, watchNew };
 }
 
 describe('the guard over grammars', () => {
   it('lets tokens through, and counts what they took above the usual', async (t) => {
-    const { guard, pass } = createRoom(t);
+    const { pass, watchNew } = createRoom(t);
     const spent = { slowMs: 0 };
     const tokenAfter = (ms: number): Promise<number> => {
-      const { promise, resolve } = Promise.withResolvers<number>();
-      const watched = guard.watch(promise, spent);
+      const { watched, resolve } = watchNew(spent);
       pass(ms);
       resolve(7);
       return watched;
@@ -51,6 +58,37 @@ describe('the guard over grammars', () => {
     for (let i = 0; i < GRAMMAR_SLOW_MS_MAX / above; i++) await tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN + above);
     assert.equal(spent.slowMs, GRAMMAR_SLOW_MS_MAX);
     await assert.rejects(tokenAfter(GRAMMAR_SAMPLE_MS_PLAIN + above), SlowGrammarError);
+  });
+
+  it('blames no grammar where the process was stopped, or the machine is busy with others', async (t) => {
+    const { pass, watchNew } = createRoom(t);
+    const spent = { slowMs: 0 };
+    for (let i = 0; i < 20; i++) {
+      const { watched, resolve } = watchNew(spent);
+      pass(GRAMMAR_SAMPLE_MS_MAX * 3, 20);
+      await new Promise((done) => setImmediate(done));
+      resolve(i);
+      assert.equal(await watched, i);
+    }
+    assert.equal(spent.slowMs, 0);
+  });
+
+  it('shares out what those that run at a time use together', async (t) => {
+    const { room, pass, watchNew } = createRoom(t);
+    const [slow, quick] = [watchNew(), watchNew()];
+    pass(GRAMMAR_SAMPLE_MS_MAX * 1.5);
+    await new Promise((done) => setImmediate(done));
+    quick.resolve(1);
+    assert.equal(await quick.watched, 1, 'half of it is not too much');
+    const rejected = assert.rejects(slow.watched, SlowGrammarError);
+    pass(GRAMMAR_SAMPLE_MS_MAX / 2);
+    await rejected;
+    assert.equal(room.ends, 0);
+    const beside = watchNew();
+    pass(GRAMMAR_SAMPLE_MS_MAX);
+    await new Promise((done) => setImmediate(done));
+    beside.resolve(2);
+    assert.equal(await beside.watched, 2, 'the one that is stuck has its share too');
   });
 
   it('passes a failure of the library on', async (t) => {

@@ -21,8 +21,11 @@ export class SlowGrammarError extends Error {
  * Keeps one request's grammar from holding up the others.
  *
  * The library's cost of a token grows with the square of the readings that are open, which a schema can double with each
- * character, and it cannot be interrupted. So a token that takes too long is left to its thread and its request fails;
+ * character, and it cannot be interrupted. So a token that takes too much is left to its thread and its request fails;
  * where the thread does not come back, the process has to end.
+ *
+ * What counts is processor time, not the time on the wall: where this process was stopped, or the machine is busy with
+ * others, no grammar is to blame. It is known for the process only, so those that run at a time share it.
  */
 export interface GrammarGuard {
   /**
@@ -34,57 +37,89 @@ export interface GrammarGuard {
 
 export interface GrammarGuardOptions {
   readonly clock: Clock;
+  /** Processor time that the threads which sample have used, in ms; may be that of others too. */
+  readonly cpuMs: () => number;
   /** Nobody would miss the process now. */
   readonly isIdle: () => boolean;
   /** Ends the process, whatever its threads do. */
   readonly end: () => void;
 }
 
-/** Between two looks at threads that do not come back, in ms. */
-const LOOK_EVERY_MS = 1_000;
+/** Between two looks at samplings that run, and at threads that do not come back, in ms. */
+const LOOK_EVERY_MS = 250;
 
-export function createGrammarGuard({ clock, isIdle, end }: GrammarGuardOptions): GrammarGuard {
+interface Running {
+  /** Its share of the processor time so far. */
+  ms: number;
+  readonly giveUp: () => void;
+}
+
+export function createGrammarGuard({ clock, cpuMs, isIdle, end }: GrammarGuardOptions): GrammarGuard {
+  const running = new Set<Running>();
   /** When each was given up. */
   const stuck = new Map<Promise<unknown>, number>();
   let timer: NodeJS.Timeout | undefined;
+  let countedMs = 0;
+
+  /** Shares out what was used since it was last counted, and begins anew. */
+  const count = (): void => {
+    const now = cpuMs();
+    const share = (now - countedMs) / (running.size + stuck.size);
+    countedMs = now;
+    for (const one of running) one.ms += share;
+  };
 
   const look = (): void => {
+    if (running.size > 0) count();
+    for (const one of running) if (one.ms > GRAMMAR_SAMPLE_MS_MAX) one.giveUp();
+    lookAtStuck();
+    rest();
+  };
+
+  const lookAtStuck = (): void => {
+    if (stuck.size === 0) return;
     const longest = clock.monotonic() - Math.min(...stuck.values());
     const isTooLong = longest > GRAMMAR_STUCK_BUSY_MS_MAX || (longest > GRAMMAR_STUCK_MS_MAX && isIdle());
     if (isTooLong || stuck.size > GRAMMAR_STUCK_MAX) end();
   };
 
-  const giveUp = (sampling: Promise<unknown>): void => {
+  /** The timer goes on for one look longer than there is anything to look at: one for each token would be more work. */
+  const rest = (): void => {
+    if (running.size + stuck.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  const leave = (sampling: Promise<unknown>): void => {
     stuck.set(sampling, clock.monotonic());
-    const back = (): void => {
-      stuck.delete(sampling);
-      if (stuck.size > 0) return;
-      clearInterval(timer);
-      timer = undefined;
-    };
+    const back = (): void => void stuck.delete(sampling);
     sampling.then(back, back);
-    timer ??= setInterval(look, LOOK_EVERY_MS);
-    look();
+    lookAtStuck();
   };
 
   return {
     async watch(sampling, spent) {
-      const startedAt = clock.monotonic();
       const { promise: late, reject } = Promise.withResolvers<never>();
-      let isOver = false;
-      const alarm = setTimeout(() => {
-        // A result that came while this thread was busy is heard first.
-        setImmediate(() => {
-          if (isOver) return;
-          giveUp(sampling);
-          reject(new SlowGrammarError());
-        });
-      }, GRAMMAR_SAMPLE_MS_MAX);
+      count();
+      const own: Running = {
+        ms: 0,
+        giveUp() {
+          // A result that came while this thread was busy is heard first.
+          setImmediate(() => {
+            if (!running.delete(own)) return;
+            leave(sampling);
+            reject(new SlowGrammarError());
+          });
+        },
+      };
+      running.add(own);
+      timer ??= setInterval(look, LOOK_EVERY_MS);
       const token = await Promise.race([sampling, late]).finally(() => {
-        isOver = true;
-        clearTimeout(alarm);
+        if (!running.has(own)) return;
+        count();
+        running.delete(own);
       });
-      spent.slowMs += Math.max(0, clock.monotonic() - startedAt - GRAMMAR_SAMPLE_MS_PLAIN);
+      spent.slowMs += Math.max(0, own.ms - GRAMMAR_SAMPLE_MS_PLAIN);
       if (spent.slowMs > GRAMMAR_SLOW_MS_MAX) throw new SlowGrammarError();
       return token;
     },

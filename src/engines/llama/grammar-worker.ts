@@ -1,29 +1,25 @@
 // Main file of the thread that compiles grammars (grammar-compiler.ts). It does one request at a time and knows nothing else.
-import { parentPort } from 'node:worker_threads';
-import { assert } from '../../lib/assert.ts';
+import { isStackOverflow, serveWorker } from '../../lib/serve-worker.ts';
 import type { Grammar } from '../../core/grammar.ts';
 import { compileGrammar } from '../../grammar/compile.ts';
 import { GrammarError } from '../../grammar/grammar-error.ts';
-import type { CompileAnswer, CompileJob } from './grammar-compiler.ts';
+import { createLanguageMemory } from '../../grammar/language-memory.ts';
+import type { Compiled, CompileJob } from './grammar-compiler.ts';
 
-assert(parentPort, 'this file is the main file of a thread');
-const port = parentPort;
-const say = (answer: CompileAnswer): void => port.postMessage(answer);
+const memory = createLanguageMemory();
 
-port.on('message', ({ grammars }: CompileJob) => {
-  try {
-    const gbnf: string[] = [];
-    for (const [at, grammar] of grammars.entries()) {
-      say({ type: 'begun', at });
+serveWorker<CompileJob, Compiled>(({ grammars }, begin) => {
+  const gbnf: string[] = [];
+  for (const [part, grammar] of grammars.entries()) {
+    begin(part);
+    try {
       // Our own process wrote it.
-      gbnf.push(compileGrammar(JSON.parse(grammar) as Grammar));
+      gbnf.push(compileGrammar(JSON.parse(grammar) as Grammar, memory));
+    } catch (error) {
+      if (error instanceof GrammarError) return { type: 'refused', part, message: error.message, field: error.field };
+      if (isStackOverflow(error)) return { type: 'refused', part, message: 'The schema is nested too deeply.' };
+      throw error;
     }
-    say({ type: 'done', gbnf });
-  } catch (error) {
-    if (error instanceof GrammarError) say({ type: 'refused', message: error.message, field: error.field });
-    else if (isStackOverflow(error)) say({ type: 'refused', message: 'The schema is nested too deeply.' });
-    else say({ type: 'fault', message: String(error) });
   }
+  return { type: 'made', gbnf };
 });
-
-const isStackOverflow = (error: unknown): boolean => error instanceof RangeError && /call stack/.test(error.message);

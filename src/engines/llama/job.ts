@@ -3,7 +3,8 @@ import { createTriggers } from '../triggers.ts';
 import type { Triggers } from '../triggers.ts';
 import { createCacheWish } from './explicit-cache.ts';
 import type { CacheWish } from './explicit-cache.ts';
-import { CompilerBusyError, GrammarRefusedError } from './grammar-compiler.ts';
+import { WorkerBusyError } from '../fair-worker.ts';
+import { GrammarRefusedError } from './grammar-compiler.ts';
 import type { CompileGrammars } from './grammar-compiler.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, Line, Refusal, WireLogprob } from './protocol.ts';
@@ -78,11 +79,29 @@ export interface Choice {
   slowMs: number;
 }
 
-/** Everything that can be refused before a place is taken. @param now Monotonic ms. */
+/** Ours: after a refusal for want of room, a new try makes sense after this long. */
+export const RETRY_AFTER_SECONDS = 5;
+
+const COMPILER_BUSY: Record<WorkerBusyError['reason'], Refusal> = {
+  full: { kind: 'queue-full', message: 'too many requests wait for their schemas to be compiled' },
+  'key-share': { kind: 'key-share', message: 'too many requests of this key wait for their schemas to be compiled' },
+  wait: { kind: 'queue-wait', message: 'the schemas of other requests took too long to compile' },
+};
+
+interface JobNeeds {
+  readonly caller: Caller;
+  /** Monotonic ms. */
+  readonly now: number;
+  readonly compile: CompileGrammars;
+  /** The caller's going. */
+  readonly signal: AbortSignal;
+}
+
+/** Everything that can be refused before a place is taken. @throws the signal's reason. */
 export async function createJob(
   model: NativeModel,
   call: GenerateCall,
-  { caller, now, compile }: { readonly caller: Caller; readonly now: number; readonly compile: CompileGrammars },
+  { caller, now, compile, signal }: JobNeeds,
 ): Promise<Job | Refusal> {
   const { contextTokens, vocabularySize } = model.loaded;
   const refuse = (kind: Refusal['kind'], message: string, param?: string): Refusal => ({
@@ -116,10 +135,11 @@ export async function createJob(
     return refuse('too-long', tooLong(String(prompt.length), contextTokens), 'messages');
   let gbnf: ReadonlyMap<number, string>;
   try {
-    gbnf = await compilePhases(call, compile);
+    gbnf = await compilePhases(call, compile, signal);
   } catch (error) {
     if (error instanceof GrammarRefusedError) return refuse('invalid', error.message, error.field);
-    if (error instanceof CompilerBusyError) return refuse('queue-full', error.message);
+    if (error instanceof WorkerBusyError)
+      return { ...COMPILER_BUSY[error.reason], retryAfterSeconds: RETRY_AFTER_SECONDS };
     throw error;
   }
   return {
@@ -155,12 +175,13 @@ export const isRefusal = (made: Job | Refusal): made is Refusal => 'kind' in mad
 async function compilePhases(
   { phases, owner }: GenerateCall,
   compile: CompileGrammars,
+  signal: AbortSignal,
 ): Promise<ReadonlyMap<number, string>> {
   const wanted = phases.flatMap(({ grammar }, phase) => (grammar ? [{ phase, grammar }] : []));
   if (wanted.length === 0) return new Map();
   const compiled = await compile(
     wanted.map(({ grammar }) => grammar),
-    owner,
+    { owner, signal },
   );
   return new Map(wanted.map(({ phase }, at) => [phase, compiled[at] ?? '']));
 }

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { systemClock } from '../../lib/clock.ts';
+import { otherThreadsCpuMs } from '../../lib/cpu-time.ts';
 import {
   DISK_RESERVE_BYTES,
   EXPLICIT_CACHE_BYTES_MAX,
@@ -48,9 +49,10 @@ const prefixes = createPrefixStore({
   warn: (message) => process.stderr.write(`${message}\n`),
 });
 setInterval(() => prefixes.sweep(), SWEEP_MS).unref();
-const compiler = createGrammarCompiler();
+const compiler = createGrammarCompiler({ waitMsMax: options.queueWaitMsMax });
 const scheduler = createScheduler(model, {
   clock: systemClock,
+  cpuMs: otherThreadsCpuMs,
   queuePlacesMax: options.queuePlacesMax,
   queueWaitMsMax: options.queueWaitMsMax,
   readerWaitMsMax: READER_WAIT_MS_MAX,

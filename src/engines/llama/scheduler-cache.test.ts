@@ -100,6 +100,17 @@ describe('a marked beginning of a prompt', () => {
     assert.deepEqual(counts(await room.run(ask([marked(A), plain('two')]))), [0, 1_600, true]);
   });
 
+  it('begins its time anew also where it serves a longer one', async () => {
+    const room = createCacheRoom();
+    await room.run(ask([marked(A), plain('one')]));
+    room.time.now = 900;
+    await overwrite(room);
+    assert.deepEqual(counts(await room.run(ask([plain(A), marked(B), plain('x')]))), [1_600, 800, true]);
+    room.time.now = 1_800;
+    await overwrite(room);
+    assert.deepEqual(counts(await room.run(ask([marked(A), plain('y')]))), [1_600, 0, true]);
+  });
+
   it('may be the whole prompt: its last token is evaluated again', async () => {
     const room = createCacheRoom();
     const first = await room.run(ask([marked(A)]));
@@ -139,15 +150,17 @@ describe('a marked beginning of a prompt', () => {
     assert.deepEqual(counts(await room.run({ prompt: `${A}two`, maxTokens: 1 })), [0, undefined, undefined]);
   });
 
-  it('is written once by those that ask at the same time', async () => {
-    const room = createCacheRoom({ sequences: 2 });
-    const both = await Promise.all([
-      room.run(ask([marked(A), plain('one')])),
-      room.run(ask([marked(A), plain('two')])),
-    ]);
+  it('is written once by those that ask at the same time, and counts as used by that one only', async () => {
+    const room = createCacheRoom({ sequences: 3 });
+    const all = await Promise.all(['one', 'two', 'six'].map((end) => room.run(ask([marked(A), plain(end)]))));
+    const usages = all.map(counts);
     assert.deepEqual(
-      both.map((heard) => heard.finished().counts.cacheCreationTokens ?? -1).toSorted((a, b) => a - b),
-      [0, 1_600],
+      usages.toSorted((a, b) => Number(a[1]) - Number(b[1])),
+      [
+        [0, 0, undefined],
+        [0, 0, undefined],
+        [0, 1_600, true],
+      ],
     );
     assert.equal((await readdir(room.folder)).length, 1);
   });

@@ -251,7 +251,8 @@ describe('calls', () => {
 describe('a grammar under which a token takes for ever', () => {
   it('ends its own request as the fault of its schema, and the others go on', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
-    const room = createRoom();
+    let cpu = 0;
+    const room = createRoom({ cpuMs: () => cpu });
     const { createSampler } = room.model;
     const stuck = Promise.withResolvers<undefined>();
     const reached = Promise.withResolvers<void>();
@@ -270,6 +271,7 @@ describe('a grammar under which a token takes for ever', () => {
     });
     const other = room.submit({ prompt: 'other', maxTokens: 30 });
     await reached.promise;
+    cpu = GRAMMAR_SAMPLE_MS_MAX + 1;
     t.mock.timers.tick(GRAMMAR_SAMPLE_MS_MAX);
     await Promise.all([slow.over, other.over]);
     const last = slow.lines.at(-1);

@@ -4,11 +4,11 @@ import { createCells, wholeSlices } from './cells.ts';
 import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, Finished, PhaseEnd, SampledToken } from '../choice-output.ts';
 import { cacheCounts, createExplicitCache } from './explicit-cache.ts';
-import { createFairQueue } from './fair-queue.ts';
+import { createFairQueue } from '../fair-queue.ts';
 import { fieldOf } from './grammar-compiler.ts';
 import type { CompileGrammars } from './grammar-compiler.ts';
 import { createGrammarGuard, SlowGrammarError } from './grammar-guard.ts';
-import { createJob, isRefusal } from './job.ts';
+import { createJob, isRefusal, RETRY_AFTER_SECONDS } from './job.ts';
 import type { Caller, Choice, Job } from './job.ts';
 import type { DecodeItem, NativeModel } from './native-model.ts';
 import type { LogitPlace } from './raw-probabilities.ts';
@@ -44,6 +44,8 @@ export interface Scheduler {
 
 export interface SchedulerOptions {
   readonly clock: Clock;
+  /** Processor time that other threads of this process have used, in ms. */
+  readonly cpuMs: () => number;
   readonly queuePlacesMax: number;
   readonly queueWaitMsMax: number;
   /** A reader that takes nothing for so long loses its answer: its sequences are others' turn. */
@@ -58,9 +60,6 @@ export interface SchedulerOptions {
   readonly prefixes?: PrefixStore;
 }
 
-/** Ours: after a refusal for want of room, a new try makes sense after this long. */
-const RETRY_AFTER_SECONDS = 5;
-
 export function createScheduler(model: NativeModel, options: SchedulerOptions): Scheduler {
   const { clock } = options;
   const { contextTokens } = model.loaded;
@@ -71,7 +70,12 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const queue = createFairQueue<Job>({ placesMax: options.queuePlacesMax });
   const pace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
   const jobs = new Set<Job>();
-  const guard = createGrammarGuard({ clock, end: options.end, isIdle: () => jobs.size === 0 && queue.length === 0 });
+  const guard = createGrammarGuard({
+    clock,
+    cpuMs: options.cpuMs,
+    end: options.end,
+    isIdle: () => jobs.size === 0 && queue.length === 0,
+  });
   let isTicking = false;
   let isDraining = false;
   let onIdle: (() => void)[] = [];
@@ -82,19 +86,22 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
 
   const submit = (call: GenerateCall, caller: Caller): Running => {
     let job: Job | undefined;
-    let isCancelled = false;
-    void createJob(model, call, { caller, now: clock.monotonic(), compile: options.compile })
+    const gone = new AbortController();
+    const { signal } = gone;
+    void createJob(model, call, { caller, now: clock.monotonic(), compile: options.compile, signal })
       .then((made) => {
-        if (isCancelled) return;
+        if (signal.aborted) return;
         if (isRefusal(made)) return caller.refuse(made);
         job = made;
         enqueue(job);
       })
       // One call's fault is never the end of the process, and with it of everybody's.
-      .catch((error: unknown) => caller.refuse({ kind: 'internal', message: String(error) }));
+      .catch((error: unknown) => {
+        if (!signal.aborted) caller.refuse({ kind: 'internal', message: String(error) });
+      });
     return {
       cancel() {
-        isCancelled = true;
+        gone.abort();
         if (job) cancel(job);
       },
       resume() {

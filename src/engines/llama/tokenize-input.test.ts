@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createFakeNativeModel, IM_END, IM_START, textOfTokens, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
-import { TooManyTokensError, tokenizeInput, tokenizeMarked } from './tokenize-input.ts';
+import { countTokens, TooManyTokensError, tokenizeInput, tokenizeMarked } from './tokenize-input.ts';
 
 const model = createFakeNativeModel();
 const text = (value: string) => ({ text: value, special: false });
@@ -56,6 +56,13 @@ test('a begin token is put in front once, and never before token ids', () => {
   assert.deepEqual(tokenizeInput(withBos, { type: 'segments', segments: [text('a')] }), [IM_START, 97]);
   assert.deepEqual(tokenizeInput(withBos, { type: 'segments', segments: [special('<|im_start|>')] }), [IM_START]);
   assert.deepEqual(tokenizeInput(withBos, { type: 'tokens', tokens: [97] }), [97]);
+});
+
+test('text alone is counted without the token that begins a prompt', () => {
+  const withBos = { ...model, shouldPrependBos: true, bosToken: IM_START };
+  assert.equal(countTokens(withBos, { type: 'segments', segments: [text('name')] }), 4);
+  assert.equal(countTokens(withBos, { type: 'segments', segments: [text('name'), special('<|im_end|>')] }), 6);
+  assert.equal(countTokens(withBos, { type: 'tokens', tokens: [97] }), 1);
 });
 
 test('a token id that is none is refused with the range', () => {

@@ -33,6 +33,16 @@ export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
   return tokenizeMarked(model, input).tokens;
 }
 
+/**
+ * How many tokens an input has. Text alone, without a special segment, is no prompt: the token that begins one is not
+ * counted.
+ * @throws as `tokenizeInput`.
+ */
+export function countTokens(model: Tokenizer, input: TokenInput): number {
+  const isText = input.type === 'segments' && input.segments.every(({ special }) => !special);
+  return tokenizeInput(isText ? { ...model, shouldPrependBos: false } : model, input).length;
+}
+
 export interface MarkedTokens {
   readonly tokens: number[];
   /** For each of the input's cache marks, how many leading tokens lie before it as a whole. */

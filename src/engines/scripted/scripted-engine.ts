@@ -12,10 +12,10 @@ import type { ChoiceOutput, SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine } from '../engine.ts';
 import { createTriggers } from '../triggers.ts';
 
-/** What the engine does next. Tokens are pieces of text. */
+/** What the engine does next. Tokens are pieces of text, or bytes, which may be halves of characters. */
 export type Step =
   /** `perTick`: this many, then the event loop goes round once, as with an engine that works in ticks. */
-  | { readonly type: 'tokens'; readonly tokens: readonly string[]; readonly perTick?: number }
+  | { readonly type: 'tokens'; readonly tokens: readonly (string | Uint8Array)[]; readonly perTick?: number }
   /** Nothing for a while. */
   | { readonly type: 'delay'; readonly ms: number }
   /** Refuses before the start (first step) or breaks off in mid-answer. */
@@ -191,22 +191,22 @@ async function play(
   const choices = Array.from({ length: request.choices }, (_, choice) => createPlayed(choice));
 
   /** Asynchronous only where it has to be: what is said in one turn of the event loop is one batch. */
-  const take = (of: Played, token: string | undefined): Promise<void> | undefined => {
+  const take = (of: Played, token: string | Uint8Array | undefined): Promise<void> | undefined => {
     of.full = undefined;
-    let rest: string | undefined = token;
+    let rest: string | Uint8Array | undefined = token;
     do rest = takeOne(of, rest);
-    while (rest && !of.isOver);
+    while (rest !== undefined && rest.length > 0 && !of.isOver);
     return of.full;
   };
 
   /** @returns what the piece says beyond a trigger: the script goes on with it, as a model would. */
-  const takeOne = (of: Played, token: string | undefined): string | undefined => {
+  const takeOne = (of: Played, token: string | Uint8Array | undefined): Uint8Array | undefined => {
     const verdict = of.output.push(token === undefined ? END : tokenOf(token, request.logprobs));
     switch (verdict.type) {
       case 'more':
         return undefined;
       case 'phase-end':
-        return verdict.rest;
+        return token === undefined ? undefined : endOf(token, verdict.rest);
       case 'finished': {
         const { reason, stop } = verdict;
         of.isOver = true;
@@ -262,13 +262,31 @@ async function play(
 const END: SampledToken<TokenLogprob> = { id: -1, bytes: new Uint8Array(), isEnd: true };
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
-const tokenOf = (text: string, logprobs: EngineRequest['logprobs']): SampledToken<TokenLogprob> => ({
+const tokenOf = (token: string | Uint8Array, logprobs: EngineRequest['logprobs']): SampledToken<TokenLogprob> => ({
   id: 0,
-  bytes: encoder.encode(text),
+  bytes: typeof token === 'string' ? encoder.encode(token) : token,
   isEnd: false,
-  ...(logprobs ? { logprobs: logprobOf(text, logprobs.top) } : {}),
+  ...(logprobs ? { logprobs: logprobOf(typeof token === 'string' ? token : decoder.decode(token), logprobs.top) } : {}),
 });
+
+/** The end of a piece that says `rest`, with the half of a character that may follow that. */
+function endOf(token: string | Uint8Array, rest: string): Uint8Array {
+  const bytes = typeof token === 'string' ? encoder.encode(token) : token;
+  return bytes.subarray(bytes.length - encoder.encode(rest).length - halfAtEnd(bytes));
+}
+
+/** Bytes at the end that are the beginning of a character, not the whole of it. */
+function halfAtEnd(bytes: Uint8Array): number {
+  for (let length = 1; length <= Math.min(3, bytes.length); length++) {
+    const byte = bytes[bytes.length - length] ?? 0;
+    if ((byte & 0xc0) === 0x80) continue;
+    const whole = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+    return whole > length ? length : 0;
+  }
+  return 0;
+}
 
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

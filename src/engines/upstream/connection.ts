@@ -3,6 +3,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { ServiceError } from '../../core/error.ts';
 import { abortReason } from '../abort-reason.ts';
+import { endOnAbort } from '../end-on-abort.ts';
 import type { Faults } from './faults.ts';
 import { createWatch } from './watch.ts';
 import type { Watch } from './watch.ts';
@@ -65,7 +66,6 @@ export function createConnection({ url, apiKey, timeouts, faults }: ConnectionOp
       const sent = send(url, {
         agent,
         method: 'POST',
-        signal,
         headers: {
           'content-type': 'application/json',
           accept: 'text/event-stream',
@@ -74,6 +74,7 @@ export function createConnection({ url, apiKey, timeouts, faults }: ConnectionOp
           ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
         },
       });
+      endOnAbort(sent, signal);
       const watch = createWatch(() => sent.destroy());
       const why = (thrown: unknown): ServiceError => {
         if (signal.aborted) return abortReason(signal);
@@ -85,10 +86,7 @@ export function createConnection({ url, apiKey, timeouts, faults }: ConnectionOp
       };
       watch.begin('connecting', timeouts.connectMs);
       onConnected(sent, isTls, () => watch.begin('the first event', timeouts.firstTokenMs));
-      sent.on('response', (response) => {
-        response.on('error', () => undefined); // who reads sees it too; an answer nobody reads on must not end the process
-        resolve({ response, watch, why });
-      });
+      sent.on('response', (response) => resolve({ response, watch, why }));
       sent.on('error', (error) => {
         watch.rest();
         const isOurs = signal.aborted || isClosed || watch.expired() !== undefined;

@@ -108,13 +108,27 @@ test('messages keep their roles, images, calls and answers to calls', () => {
       {
         role: 'assistant',
         content: null,
-        reasoning_content: 'hm',
         tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }],
       },
       { role: 'tool', content: 'a cat', tool_call_id: 'c1' },
       { role: 'assistant', content: '' },
     ],
   });
+});
+
+test('earlier thoughts are sent only where they are to be kept', () => {
+  const messages = [{ role: 'assistant', content: [{ type: 'text', text: 'so' }], reasoning: 'hm' }] as const;
+  const sent = (preserveThinking?: boolean): unknown =>
+    requestBody(
+      request({
+        input: { type: 'messages', messages, ...(preserveThinking === undefined ? {} : { preserveThinking }) },
+      }),
+      'm',
+    );
+  const plain = { role: 'assistant', content: 'so' };
+  assert.deepEqual(sent(), { ...PLAIN, messages: [plain] });
+  assert.deepEqual(sent(false), { ...PLAIN, messages: [plain] });
+  assert.deepEqual(sent(true), { ...PLAIN, messages: [{ ...plain, reasoning_content: 'hm' }] });
 });
 
 test('tools, their choice and the form of the answer are in the words of the format', () => {

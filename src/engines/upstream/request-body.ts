@@ -18,7 +18,7 @@ export function requestBody(request: EngineRequest, model: string): object {
   if (partial >= 0) throw unsupported('the continuation of a message', `messages[${partial}].partial`);
   return {
     model,
-    messages: input.messages.map(toMessage),
+    messages: input.messages.map((message) => toMessage(message, input.preserveThinking === true)),
     ...(input.toolUse ? toTools(input.toolUse) : {}),
     ...(input.outputFormat ? { response_format: toResponseFormat(input.outputFormat) } : {}),
     stream: true,
@@ -83,7 +83,7 @@ function toResponseFormat(format: OutputFormat): object {
   return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema, strict: true } };
 }
 
-function toMessage(message: Message): object {
+function toMessage(message: Message, withThought: boolean): object {
   return {
     // Every server knows `system`; `developer` is a word of one.
     role: message.role === 'developer' ? 'system' : message.role,
@@ -91,7 +91,7 @@ function toMessage(message: Message): object {
     ...present({
       name: message.name,
       tool_call_id: message.toolCallId,
-      reasoning_content: message.reasoning,
+      reasoning_content: withThought ? message.reasoning : undefined,
     }),
     ...(message.toolCalls && message.toolCalls.length > 0
       ? {

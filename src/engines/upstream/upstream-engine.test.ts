@@ -524,6 +524,28 @@ describe('an upstream as an engine', () => {
     }
   });
 
+  it('may be left with the last piece, read or not, and asked again', async () => {
+    const unheard: unknown[] = [];
+    const onUnheard = (error: unknown): void => void unheard.push(error);
+    process.on('uncaughtException', onUnheard);
+    play = stream(say('a'), FINISH, USAGE, DONE);
+    const engine = engineWith();
+    for (const turns of [0, 1, 2, 3, 4]) {
+      for (const reads of [1, Infinity]) {
+        const caller = new AbortController();
+        const { batches } = await engine.start(REQUEST, caller.signal);
+        const lines = batches[Symbol.asyncIterator]();
+        for (let read = 0; read < reads && !(await lines.next()).done;) read++;
+        for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+        caller.abort();
+        for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve));
+        assert.equal((await drained(await start({}, engine))).at(-1)?.type, 'end');
+      }
+    }
+    process.off('uncaughtException', onUnheard);
+    assert.deepEqual(unheard, []);
+  });
+
   it('does not ask at all for a caller that has gone', async () => {
     assert.equal((await rejectionOf(engineWith().start(REQUEST, AbortSignal.abort()))).kind, 'cancelled');
     assert.equal(asked.length, 0);

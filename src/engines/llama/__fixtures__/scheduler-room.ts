@@ -39,6 +39,8 @@ export interface Room {
 
 export interface RoomOptions extends FakeOptions {
   readonly clock?: Clock;
+  /** Of threads that sample. */
+  readonly cpuMs?: () => number;
   readonly prefixes?: PrefixStore;
   readonly queuePlacesMax?: number;
   readonly queueWaitMsMax?: number;
@@ -48,11 +50,12 @@ export interface RoomOptions extends FakeOptions {
 }
 
 /** A scheduler on the fake model. */
-export function createRoom({ clock, prefixes, queuePlacesMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000,
+export function createRoom({ clock, cpuMs = () => 0, prefixes, queuePlacesMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000,
   onEnd = () => undefined, ...fake }: RoomOptions = {}): Room {
   const model = createFakeNativeModel(fake);
   const scheduler = createScheduler(model, {
     clock: clock ?? { now: () => 0, monotonic: () => 0 },
+    cpuMs,
     queuePlacesMax,
     queueWaitMsMax,
     readerWaitMsMax,

@@ -1,4 +1,4 @@
-import type { EngineOwner } from '../engine.ts';
+import type { EngineOwner } from './engine.ts';
 
 /** Waiting requests, in turn by workspace, then by key, then by arrival. Bounded in places and in places of one key. */
 export interface FairQueue<T> {
