@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
-import type { TextEngine } from '../engines/engine.ts';
+import type { GenerationRequest } from '../core/request.ts';
+import type { EngineInput, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import type { Step } from '../engines/scripted/scripted-engine.ts';
-import { createHouse, REQUEST } from './__fixtures__/house.ts';
+import { createHouse, ENTRY, REQUEST } from './__fixtures__/house.ts';
 
 const scripted = (...steps: Step[]) => createScriptedEngine({ script: () => steps, contextTokens: 100 });
 const tokens = (...texts: string[]): Step => ({ type: 'tokens', tokens: texts });
@@ -64,6 +65,58 @@ describe('a generation', () => {
   it('names a wish for more tokens than there is room for', async () => {
     const { ignored } = await createHouse(scripted(tokens('a'))).generate({ maxTokens: 5000 });
     assert.deepEqual(ignored, ['max_tokens(clamped)']);
+  });
+
+  it('asks no probabilities of an engine that has none under a grammar where there is one, and says so', async () => {
+    const asked: unknown[] = [];
+    const engine = createScriptedEngine({
+      script: ({ logprobs }) => {
+        asked.push(logprobs);
+        return [tokens('{}')];
+      },
+    });
+    const house = createHouse(
+      { ...engine, capabilities: { ...engine.capabilities, logprobs: 'free', grammar: true } },
+      { entry: { ...ENTRY, abilities: { ...ENTRY.abilities, tools: true } } },
+    );
+    const toolUse = {
+      tools: [{ name: 'f', description: '', parameters: undefined, field: 'tools[0].function.parameters' }],
+      isParallel: false,
+      streamsComplex: false,
+    };
+    const cases: readonly (readonly [Partial<GenerationRequest>, boolean])[] = [
+      [{}, true],
+      [{ toolUse: { ...toolUse, choice: 'auto' } }, true],
+      [{ toolUse: { ...toolUse, choice: 'required' } }, false],
+      [{ outputFormat: { type: 'json-object' } }, false],
+    ];
+    for (const [fields, isHeard] of cases) {
+      const { batches, ignored } = await house.generate({ ...fields, logprobs: { top: 1 } });
+      assert.deepEqual(ignored, isHeard ? [] : ['logprobs(grammar)']);
+      assert.deepEqual(asked.pop(), isHeard ? { top: 1 } : undefined);
+      await batches[Symbol.asyncIterator]().return?.();
+    }
+  });
+
+  it('tells a chat engine to keep earlier thoughts where its model can think, and otherwise says that they are not', async () => {
+    for (const isThinker of [true, false]) {
+      const inputs: EngineInput[] = [];
+      const engine: TextEngine = {
+        ...scripted(),
+        capabilities: { ...scripted().capabilities, input: 'chat', phases: false },
+        start: (request, signal) => {
+          inputs.push(request.input);
+          return saying().start(request, signal);
+        },
+      };
+      const abilities = { ...ENTRY.abilities, ...(isThinker ? { thinking: 'native' as const } : {}) };
+      const { batches, ignored } = await createHouse(engine, { entry: { ...ENTRY, abilities } }).generate({
+        preserveThinking: true,
+      });
+      assert.deepEqual(ignored, isThinker ? [] : ['preserve_thinking']);
+      assert.partialDeepStrictEqual(inputs, [{ type: 'messages', preserveThinking: isThinker }]);
+      await batches[Symbol.asyncIterator]().return?.();
+    }
   });
 
   it('lets the request override the defaults of the model, and calls workspaces of two regions different', async () => {

@@ -4,10 +4,12 @@ import { ServiceError } from '../core/error.ts';
 import type { Usage } from '../core/event.ts';
 import type { Ids } from '../core/id.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
+import type { EngineOwner, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
 import { linkedAbort } from '../lib/linked-abort.ts';
 import type { Admission } from './admission.ts';
+import type { AnswerCheck } from './answer-check.ts';
+import type { CheckAnswer } from './checked-stages.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 import { planRequest } from './plan.ts';
@@ -17,7 +19,7 @@ import { answeredCalls, withResultsTold } from './repeated-calls.ts';
 import { runEvents } from './run.ts';
 import type { Ending, Replacement } from './run.ts';
 import { createRepeatedCall } from './stages/repeated-call.ts';
-import { canThink } from './thinking.ts';
+import { canKeepThoughts, canThink } from './thinking.ts';
 import type { ToolFormatName } from './tools/formats.ts';
 
 interface Needs {
@@ -33,10 +35,19 @@ interface Needs {
   readonly admission: Admission;
   readonly ledger: Ledger;
   readonly ids: Pick<Ids, 'toolCall'>;
+  readonly answerCheck: Pick<AnswerCheck, 'problemOf'>;
 }
 
 /** The one way from a request to its events. Every protocol calls it; none has a pipeline of its own. */
-export function createGenerate({ catalogue, engineFor, styleOf, admission, ledger, ids }: Needs): Generate {
+export function createGenerate({
+  catalogue,
+  engineFor,
+  styleOf,
+  admission,
+  ledger,
+  ids,
+  answerCheck,
+}: Needs): Generate {
   const rendererOf = createPromptRenderer();
 
   return async (request, { interface: wanted }, context) => {
@@ -58,38 +69,53 @@ export function createGenerate({ catalogue, engineFor, styleOf, admission, ledge
       const { engine } = lease;
       checkAbilities(request, model, engine);
       const style = styleOf(model);
-      const needs = { entry: model.entry, engine, rendererOf, newCallId: ids.toolCall, ...style };
+      const asker = { owner: ownerOf(context), signal: run.signal };
+      const problemOf: CheckAnswer = (schema, text) => answerCheck.problemOf(schema, text, asker);
+      const needs = { entry: model.entry, engine, rendererOf, newCallId: ids.toolCall, problemOf, ...style };
       const plan = await planRequest(request, needs);
       reservation = await ledger.reserve({ requestId: context.requestId, ...owned });
-      const start = async ({ asked }: Plan): Promise<EngineStart> =>
-        await engine.start({ ...toEngineRequest(request, model, style.stopTokens, context), ...asked }, run.signal);
+      const start = async ({ asked }: Plan, limits: TokenLimits = {}): Promise<EngineStart> => {
+        const plain = toEngineRequest(request, { model, engine, stopTokens: style.stopTokens }, context);
+        return await engine.start({ ...plain, ...limits, ...asked }, run.signal);
+      };
       const started = await start(plan);
-      const answer = async (): Promise<Replacement> => {
-        const { toolUse: _, thinking: __, ...plain } = request;
+      const answer = async (spent: Usage): Promise<Replacement> => {
+        const { toolUse, thinking: _, ...plain } = request;
         const other = await planRequest(
           { ...plain, messages: withResultsTold(request.messages) },
-          { ...needs, steersToAnswer: true },
+          { ...needs, withoutCallsOf: toolUse?.tools ?? [] },
         );
-        return { started: await start(other), stagesOf: other.stagesOf };
+        return { started: await start(other, lessSpent(request, spent)), stagesOf: other.stagesOf };
       };
-      const isRepeated = repeats(request, model.entry, engine);
+      const answered = repeats(request, model.entry, engine);
       return {
         batches: runEvents(started, {
           choices: request.choices,
-          stagesOf: (choice, replace) => [
-            ...plan.stagesOf(choice),
-            ...(isRepeated ? [createRepeatedCall(isRepeated, () => replace(answer))] : []),
+          stagesOf: (choice, verify, replace) => [
+            ...plan.stagesOf(choice, verify),
+            ...(answered ? [createRepeatedCall(answered, () => replace(answer))] : []),
           ],
           context,
           stop: run.abort,
           over,
         }),
-        ignored: [...clampedFields(request, started), ...unheardFields(request, model.entry, engine)],
+        ignored: [...clampedFields(request, started), ...unheardFields(request, model.entry, engine), ...plan.unheard],
       };
     } catch (error) {
       over(NOTHING, context.signal.aborted ? 'cancelled' : 'failed');
       throw error;
     }
+  };
+}
+
+type TokenLimits = Pick<EngineRequest, 'maxTokens' | 'maxTotalTokens'>;
+
+/** What is left of a request's limits for a run that takes another one's place; at least one token, so that it ends by them. */
+function lessSpent({ maxTokens, maxTotalTokens }: GenerationRequest, spent: Usage): TokenLimits {
+  const answered = spent.completionTokens - (spent.reasoningTokens ?? 0);
+  return {
+    ...(maxTokens === undefined ? {} : { maxTokens: Math.max(1, maxTokens - answered) }),
+    ...(maxTotalTokens === undefined ? {} : { maxTotalTokens: Math.max(1, maxTotalTokens - spent.completionTokens) }),
   };
 }
 
@@ -114,6 +140,13 @@ function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTo
   ];
 }
 
+/** Some engines have probabilities only for tokens that no grammar chose from. */
+const lacksLogprobs = (
+  { logprobs, outputFormat, toolUse }: GenerationRequest,
+  { logprobs: given }: TextEngine['capabilities'],
+): boolean =>
+  logprobs !== undefined && given === 'free' && (outputFormat !== undefined || (toolUse?.choice ?? 'auto') !== 'auto');
+
 /** What was asked of a model that cannot. */
 function unheardFields(request: GenerationRequest, entry: ModelEntry, { capabilities }: TextEngine): string[] {
   const thinks = canThink(entry, capabilities);
@@ -122,10 +155,9 @@ function unheardFields(request: GenerationRequest, entry: ModelEntry, { capabili
   );
   const wishes: readonly (readonly [string, boolean])[] = [
     ['thinking', !thinks && request.thinking !== undefined],
-    ['preserve_thinking', !thinks && request.preserveThinking === true],
+    ['preserve_thinking', request.preserveThinking === true && !canKeepThoughts(entry, capabilities)],
     ['cache_control', !capabilities.cache && hasCacheMarks],
-    // A chat engine is asked in its own words; one that takes prompts follows a form by grammar or not at all.
-    ['response_format', capabilities.input === 'prompt' && !capabilities.grammar && request.outputFormat !== undefined],
+    ['logprobs(grammar)', lacksLogprobs(request, capabilities)],
   ];
   return wishes.filter(([, isUnheard]) => isUnheard).map(([name]) => name);
 }
@@ -159,18 +191,26 @@ function checkAbilities(request: GenerationRequest, { asked, entry }: ResolvedMo
 
 function toEngineRequest(
   request: GenerationRequest,
-  { entry }: ResolvedModel,
-  stopTokens: readonly string[],
-  { requestId, owner }: RequestContext,
+  {
+    model: { entry },
+    engine,
+    stopTokens,
+  }: { readonly model: ResolvedModel; readonly engine: TextEngine; readonly stopTokens: readonly string[] },
+  context: RequestContext,
 ): Omit<EngineRequest, keyof Plan['asked']> {
   return {
-    id: requestId,
-    owner: { workspace: `${owner.region}/${owner.workspace}`, key: owner.keyId },
+    id: context.requestId,
+    owner: ownerOf(context),
     sampling: { ...entry.sampling, ...request.sampling },
     stop: { ...request.stop, special: stopTokens },
     choices: request.choices,
     ...(request.maxTokens === undefined ? {} : { maxTokens: request.maxTokens }),
     ...(request.maxTotalTokens === undefined ? {} : { maxTotalTokens: request.maxTotalTokens }),
-    ...(request.logprobs ? { logprobs: request.logprobs } : {}),
+    ...(request.logprobs && !lacksLogprobs(request, engine.capabilities) ? { logprobs: request.logprobs } : {}),
   };
 }
+
+const ownerOf = ({ owner }: RequestContext): EngineOwner => ({
+  workspace: `${owner.region}/${owner.workspace}`,
+  key: owner.keyId,
+});

@@ -1,18 +1,20 @@
 import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
-import type { JsonSchema } from '../core/grammar.ts';
 import { TOOL_NAME_TOKENS_MAX } from '../core/limits.ts';
-import type { Phase } from '../core/prompt.ts';
+import type { Message, Tool } from '../core/message.ts';
+import type { Phase, PromptSegment } from '../core/prompt.ts';
 import type { GenerationRequest, OutputFormat, ToolUse } from '../core/request.ts';
 import type { EngineRequest, TextEngine } from '../engines/engine.ts';
-import { createCheck } from '../grammar/check.ts';
-import { isComplexTool } from './complex-tool.ts';
+import { checkedStages } from './checked-stages.ts';
+import type { CheckAnswer } from './checked-stages.ts';
 import type { createPromptRenderer } from './prompt.ts';
 import type { Stages } from './run.ts';
-import { createCallArguments } from './stages/call-arguments.ts';
-import { createCheckedText } from './stages/checked-text.ts';
 import { createThought } from './stages/thought.ts';
-import { canThink, closeUnwanted, planThinking } from './thinking.ts';
+import type { Verify } from './stages/verdict.ts';
+import { createWithoutCalls } from './stages/without-calls.ts';
+import { createWithoutMarks } from './stages/without-marks.ts';
+import type { EarlierThoughts } from './template-message.ts';
+import { canKeepThoughts, canThink, closeUnwanted, planThinking } from './thinking.ts';
 import { templateToolFormat } from './tools/formats.ts';
 import type { ToolFormatName } from './tools/formats.ts';
 import { planTools, shiftPhases, steerToAnswer } from './tools/plan-tools.ts';
@@ -20,8 +22,10 @@ import { createToolCalls } from './tools/tool-calls.ts';
 
 /** How a request is put to an engine, and what becomes of the events it answers with. */
 export interface Plan {
+  /** Wishes that this model or engine cannot hear, in canonical words. */
+  readonly unheard: readonly string[];
   readonly asked: Pick<EngineRequest, 'input' | 'phases' | 'markers'>;
-  readonly stagesOf: (choice: number) => Stages;
+  readonly stagesOf: (choice: number, verify: Verify) => Stages;
 }
 
 interface PlanNeeds {
@@ -32,8 +36,9 @@ interface PlanNeeds {
   /** Of the model's family; otherwise its template tells. */
   readonly toolFormat?: ToolFormatName | undefined;
   readonly newCallId: () => string;
-  /** The answer must not begin as a call does. */
-  readonly steersToAnswer?: boolean;
+  readonly problemOf: CheckAnswer;
+  /** These were called already and are not offered again: what still reads like a call of one is no answer. */
+  readonly withoutCallsOf?: readonly Tool[];
 }
 
 /** @throws ServiceError `invalid-request` naming a tool whose name is too long for the model. */
@@ -41,10 +46,14 @@ export async function planRequest(request: GenerationRequest, needs: PlanNeeds):
   const { engine } = needs;
   const { messages, toolUse, outputFormat } = request;
   if (engine.capabilities.input === 'chat') {
-    const forms = { ...(toolUse ? { toolUse } : {}), ...(outputFormat ? { outputFormat } : {}) };
+    const preserveThinking = request.preserveThinking === true && canKeepThoughts(needs.entry, engine.capabilities);
+    const forms = { preserveThinking, ...(toolUse ? { toolUse } : {}), ...(outputFormat ? { outputFormat } : {}) };
     return {
+      unheard: [],
       asked: { input: { type: 'messages', messages, ...forms }, phases: [] },
-      stagesOf: () => argumentStages(toolUse, engine),
+      // It makes calls itself.
+      stagesOf: (_, verify) =>
+        checkedStages([], { engine, phases: [], toolUse, outputFormat, problemOf: needs.problemOf, verify }),
     };
   }
   if (toolUse) await checkNames(toolUse, engine);
@@ -57,17 +66,22 @@ async function planPrompt(request: GenerationRequest, needs: PlanNeeds): Promise
   const model = await engine.model();
   const wantsThought = request.thinking !== undefined && canThink(entry, engine.capabilities);
   const isNative = entry.abilities.thinking === 'native';
-  const prompt = needs.rendererOf(model)(request.messages, {
-    defaultSystem: needs.defaultSystem,
-    earlierThoughts: request.preserveThinking ? (isNative ? 'field' : 'text') : undefined,
-    opensThought: wantsThought && isNative,
-    toolFormat: needs.toolFormat,
-    ...(toolUse ? { tools: toolUse.tools } : {}),
-  });
+  const render = (earlierThoughts: EarlierThoughts): readonly PromptSegment[] =>
+    needs.rendererOf(model)(request.messages, {
+      defaultSystem: needs.defaultSystem,
+      earlierThoughts,
+      opensThought: wantsThought && isNative,
+      toolFormat: needs.toolFormat,
+      ...(toolUse ? { tools: toolUse.tools } : {}),
+    });
+  const preserves = request.preserveThinking === true && canThink(entry, engine.capabilities);
+  const { prompt, dropsThoughts } = preserves
+    ? renderThoughts(render, request.messages, isNative)
+    : { prompt: render(undefined), dropsThoughts: false };
   const thought = planThinking(request, entry, engine, { model, prompt });
   const format = templateToolFormat(model.chatTemplate ?? '', needs.toolFormat) ?? 'hermes';
   const answer =
-    needs.steersToAnswer && !outputFormat
+    needs.withoutCallsOf && !outputFormat
       ? { opening: [], preface: '', phases: steerToAnswer(), markers: [] }
       : planTools({ toolUse, outputFormat, format, specialTokens: model.specialTokens });
 
@@ -77,80 +91,78 @@ async function planPrompt(request: GenerationRequest, needs: PlanNeeds): Promise
         ...(answer.phases.length > 0 ? shiftPhases(answer.phases, 1) : [{ kind: 'answer' as const }]),
       ]
     : answer.phases;
+  const sent = phasesFor(engine, phases);
   const behind = thought ? thought.opening : [...closeUnwanted(prompt, entry, model), ...answer.opening];
   return {
+    unheard: [
+      ...(dropsThoughts ? ['preserve_thinking'] : []),
+      ...(outputFormat && !(engine.capabilities.grammar && sent.some(({ grammar }) => grammar))
+        ? ['response_format']
+        : []),
+    ],
     asked: {
       input: { type: 'segments', segments: [...prompt, ...behind] },
-      phases: engine.capabilities.phases ? phases : [],
+      phases: sent,
       markers: [...answer.markers, ...(thought ? [thought.marks.close] : [])],
     },
-    stagesOf: (choice) => [
-      ...(thought ? [createThought(phases)] : []),
-      ...(toolUse
-        ? [
-            createToolCalls({
-              choice,
-              format,
-              names: toolUse.tools.map(({ name }) => name),
-              isParallel: toolUse.isParallel,
-              preface: answer.preface,
-              newId: needs.newCallId,
-            }),
-          ]
-        : []),
-      ...argumentStages(toolUse, engine),
-      ...formStages(outputFormat, toolUse, engine),
-    ],
+    stagesOf: (choice, verify) =>
+      checkedStages(
+        [
+          ...(thought ? [createThought(phases)] : []),
+          ...(toolUse
+            ? [
+                createToolCalls({
+                  choice,
+                  format,
+                  names: toolUse.tools.map(({ name }) => name),
+                  isParallel: toolUse.isParallel,
+                  preface: answer.preface,
+                  newId: needs.newCallId,
+                }),
+              ]
+            : []),
+          ...(needs.withoutCallsOf
+            ? [
+                createToolCalls({
+                  choice,
+                  format,
+                  names: needs.withoutCallsOf.map(({ name }) => name),
+                  isParallel: true,
+                  preface: '',
+                  newId: needs.newCallId,
+                }),
+                createWithoutCalls(),
+              ]
+            : []),
+          // Behind the calls: what their arguments say is not ours to change.
+          ...(thought ? [createWithoutMarks([thought.marks.open, thought.marks.close])] : []),
+        ],
+        { engine, phases: sent, toolUse, outputFormat, problemOf: needs.problemOf, verify },
+      ),
   };
 }
 
-/** The same for engines that make calls themselves. */
-function argumentStages(toolUse: ToolUse | undefined, { capabilities }: TextEngine): Stages {
-  if (!toolUse) return [];
-  const tools = new Map(toolUse.tools.map((tool) => [tool.name, tool]));
-  const checks = new Map<string, Check>();
-  return [
-    createCallArguments({
-      isHeld: (name) => !toolUse.streamsComplex && isComplexTool(tools.get(name)?.parameters),
-      problemOf(name, text) {
-        const tool = tools.get(name);
-        // An engine without grammars promises nothing, and the specification tells callers to look themselves.
-        if (!tool || !capabilities.grammar) return undefined;
-        const check = checks.get(name) ?? checkOf(tool.parameters ?? NO_PARAMETERS);
-        checks.set(name, check);
-        return check(text);
-      },
-    }),
-  ];
+/** An engine that follows grammars but no phases can still be held to one form from beginning to end. */
+function phasesFor({ capabilities }: TextEngine, phases: readonly Phase[]): readonly Phase[] {
+  if (capabilities.phases && (capabilities.grammar || phases.length > 1)) return phases;
+  return capabilities.grammar && phases.length === 1 ? phases : [];
 }
 
-const NO_PARAMETERS: JsonSchema = { type: 'object', additionalProperties: false };
-
-function formStages(
-  outputFormat: OutputFormat | undefined,
-  toolUse: ToolUse | undefined,
-  { capabilities }: TextEngine,
-): Stages {
-  // Beside tools an answer may be calls, without a word of text.
-  if (outputFormat?.type !== 'json-schema' || toolUse || !capabilities.grammar) return [];
-  return [createCheckedText(checkOf(outputFormat.schema))];
-}
-
-type Check = (text: string) => string | undefined;
-
-/** Made when it is needed first: only where the schema was accepted and an answer is complete. */
-function checkOf(schema: JsonSchema): Check {
-  let check: ((value: unknown) => string | undefined) | undefined;
-  return (text) => {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return 'it is no JSON text';
-    }
-    check ??= createCheck(schema);
-    return check(value);
-  };
+/**
+ * Earlier thoughts in the template's own field where it tells them, else in the text. Some templates drop both.
+ */
+function renderThoughts(
+  render: (earlierThoughts: EarlierThoughts) => readonly PromptSegment[],
+  messages: readonly Message[],
+  isNative: boolean,
+): { readonly prompt: readonly PromptSegment[]; readonly dropsThoughts: boolean } {
+  const thoughts = messages.flatMap(({ reasoning }) => (reasoning === undefined ? [] : [reasoning.trim()]));
+  for (const way of isNative ? (['field', 'text'] as const) : (['text'] as const)) {
+    const prompt = render(way);
+    const text = prompt.map((segment) => segment.text).join('');
+    if (thoughts.every((thought) => text.includes(thought))) return { prompt, dropsThoughts: false };
+  }
+  return { prompt: render(undefined), dropsThoughts: true };
 }
 
 /** Specification, E1: a name has up to 64 tokens of the model. A token is at least one character, so few need counting. */

@@ -102,7 +102,11 @@ function renderTemplate(
   return template.render({
     messages: turns.map((message) => templateMessage(message, earlierThoughts, wishes)),
     add_generation_prompt: true,
+    // The switch has two names, and so has that for earlier thoughts.
     enable_thinking: opensThought,
+    thinking: opensThought,
+    preserve_thinking: earlierThoughts !== undefined,
+    clear_thinking: earlierThoughts === undefined,
     ...(tools.length > 0 ? { tools: tools.map(toolForTemplate) } : {}),
   });
 }

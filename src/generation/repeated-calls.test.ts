@@ -13,21 +13,29 @@ const asks = (id: string, args: string): Message => ({
 const result = (id: string): Message => ({ ...say('tool', '21 °C'), toolCallId: id });
 
 describe('calls that have their result', () => {
-  const isAnswered = answeredCalls([say('user', 'Paris?'), asks('1', '{"city": "Paris", "unit": "C"}'), result('1')]);
+  const answered = answeredCalls([say('user', 'Paris?'), asks('1', '{"city": "Paris", "unit": "C"}'), result('1')]);
 
   it('are known however their arguments are spelled', () => {
-    assert.ok(isAnswered);
-    assert.ok(isAnswered('weather', '{"unit":"C","city":"Paris"}'));
-    assert.ok(!isAnswered('weather', '{"unit":"C","city":"Rome"}'));
-    assert.ok(!isAnswered('time', '{"unit":"C","city":"Paris"}'));
-    assert.ok(!isAnswered('weather', 'nonsense'));
+    assert.ok(answered);
+    assert.ok(answered.has('weather', '{"unit":"C","city":"Paris"}'));
+    assert.ok(!answered.has('weather', '{"unit":"C","city":"Rome"}'));
+    assert.ok(!answered.has('time', '{"unit":"C","city":"Paris"}'));
+    assert.ok(!answered.has('weather', 'nonsense'));
+  });
+
+  it('are known by their beginning', () => {
+    assert.ok(answered);
+    assert.ok(answered.hasBeginning('weather', ''));
+    assert.ok(answered.hasBeginning('weather', '{"city":"Pa'));
+    assert.ok(!answered.hasBeginning('weather', '{"city": "R'));
+    assert.ok(!answered.hasBeginning('time', ''));
   });
 
   it('count in their own turn only', () => {
     const later = [asks('1', '{}'), result('1'), say('user', 'And now?'), asks('2', '{"b":1}'), result('2')];
-    const isKnown = answeredCalls(later);
-    assert.ok(!isKnown?.('weather', '{}'));
-    assert.ok(isKnown?.('weather', '{"b":1}'));
+    const known = answeredCalls(later);
+    assert.ok(!known?.has('weather', '{}'));
+    assert.ok(known?.has('weather', '{"b":1}'));
   });
 
   it('are no question where the conversation does not end with a result', () => {
@@ -35,17 +43,17 @@ describe('calls that have their result', () => {
   });
 
   it('may have arguments that are no JSON, and keys with a meaning to us', () => {
-    const isKnown = answeredCalls([
+    const known = answeredCalls([
       say('user', '?'),
       asks('1', ' Paris '),
       asks('2', '{"__proto__":1}'),
       result('1'),
       result('2'),
     ]);
-    assert.ok(isKnown);
-    assert.ok(isKnown('weather', 'Paris'));
-    assert.ok(isKnown('weather', '{"__proto__": 1}'));
-    assert.ok(!isKnown('weather', '{}'));
+    assert.ok(known);
+    assert.ok(known.has('weather', 'Paris'));
+    assert.ok(known.has('weather', '{"__proto__": 1}'));
+    assert.ok(!known.has('weather', '{}'));
   });
 });
 

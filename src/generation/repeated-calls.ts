@@ -1,26 +1,36 @@
 import { textOf } from '../core/message.ts';
 import type { Message } from '../core/message.ts';
 
+/** Calls whose results are known. */
+export interface AnsweredCalls {
+  /** However the arguments are spelled. */
+  has(tool: string, argumentsText: string): boolean;
+  /** Whether one of them begins so; blanks do not count. */
+  hasBeginning(tool: string, argumentsText: string): boolean;
+}
+
 /**
  * Small models answer a tool's result with the same call again, and so on for ever. This knows the calls of the running
  * turn that have their result.
  *
  * @returns undefined when the conversation does not end with a tool's result.
  */
-export function answeredCalls(
-  messages: readonly Message[],
-): ((tool: string, argumentsText: string) => boolean) | undefined {
+export function answeredCalls(messages: readonly Message[]): AnsweredCalls | undefined {
   if (messages.at(-1)?.role !== 'tool') return undefined;
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
   const answered = new Set(turn.map(({ toolCallId }) => toolCallId));
-  const known = new Set(
-    turn
-      .flatMap(({ toolCalls }) => toolCalls ?? [])
-      .filter(({ id }) => answered.has(id))
-      .map((call) => keyOf(call.name, call.arguments)),
-  );
-  return (tool, argumentsText) => known.has(keyOf(tool, argumentsText));
+  const calls = turn.flatMap(({ toolCalls }) => toolCalls ?? []).filter(({ id }) => answered.has(id));
+  const known = new Set(calls.map((call) => keyOf(call.name, call.arguments)));
+  return {
+    has: (tool, argumentsText) => known.has(keyOf(tool, argumentsText)),
+    hasBeginning(tool, argumentsText) {
+      const begun = withoutBlanks(argumentsText);
+      return calls.some((call) => call.name === tool && withoutBlanks(call.arguments).startsWith(begun));
+    },
+  };
 }
+
+const withoutBlanks = (text: string): string => text.replaceAll(/\s/g, '');
 
 /** Spelling of the arguments (blanks, order of keys) makes no other call. */
 function keyOf(tool: string, argumentsText: string): string {

@@ -4,6 +4,7 @@ import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import type { EngineStart } from '../engines/engine.ts';
 import { createBlocks } from './stages/blocks.ts';
 import type { Stage } from './stages/stage.ts';
+import type { Verify } from './stages/verdict.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
@@ -15,13 +16,19 @@ export type Stages = readonly Stage<ChoiceEvent, ChoiceEvent>[];
 /** Another run that takes the place of one whose answer was no use. */
 export interface Replacement {
   readonly started: EngineStart;
-  readonly stagesOf: (choice: number) => Stages;
+  readonly stagesOf: (choice: number, verify: Verify) => Stages;
 }
+
+/** @param spent What the run took whose place is taken. */
+type StartReplacement = (spent: Usage) => Promise<Replacement>;
 
 export interface RunNeeds {
   readonly choices: number;
-  /** @param replace Ends this run and goes on with another one; only for a single choice, and once. */
-  readonly stagesOf: (choice: number, replace: (start: () => Promise<Replacement>) => void) => Stages;
+  /**
+   * @param replace Ends this run and goes on with another one; only for a single choice, and once.
+   * @param verify What comes of the batch that is being read is told when this is fulfilled.
+   */
+  readonly stagesOf: (choice: number, verify: Verify, replace: (start: StartReplacement) => void) => Stages;
   readonly context: RequestContext;
   /** Ends the work in the engine. */
   readonly stop: (reason: ServiceError) => void;
@@ -39,7 +46,7 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
   const { choices, context, stop } = needs;
   let started = first;
   let source = started.batches[Symbol.asyncIterator]();
-  let replacement: (() => Promise<Replacement>) | undefined;
+  let replacement: StartReplacement | undefined;
   const startedAt = performance.now();
   let out: GenerationEvent[] = [
     { type: 'start', inputTokens: started.promptTokens ?? 0, cachedTokens: started.cachedTokens ?? 0 },
@@ -53,7 +60,19 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
 
   const emit = (event: GenerationEvent): void => void out.push(event);
 
-  const replace = (start: () => Promise<Replacement>): void => {
+  let unverified: Promise<void>[] = [];
+  const verify = (seen: Promise<void>): void => {
+    // The batch may break before it is waited for, or its reader be gone.
+    seen.catch(() => undefined);
+    unverified.push(seen);
+  };
+  const verified = async (): Promise<void> => {
+    const all = unverified;
+    unverified = [];
+    await Promise.all(all);
+  };
+
+  const replace = (start: StartReplacement): void => {
     replacement = start;
   };
   const blocks = Array.from({ length: choices }, (_, choice) => createBlocks(choice));
@@ -62,7 +81,7 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
       (next, stage) => (event) => stage.push(event, next),
       (event) => blocks[choice]?.push(event, emit),
     );
-  let chains = blocks.map((_, choice) => chain(choice, needs.stagesOf(choice, replace)));
+  let chains = blocks.map((_, choice) => chain(choice, needs.stagesOf(choice, verify, replace)));
 
   const take = (event: EngineEvent): void => {
     if (usage) throw brokenStream('an event after the end');
@@ -87,16 +106,16 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
     ...(thought > 0 ? { reasoningTokens: thought } : {}),
   });
 
-  const goOn = async (start: () => Promise<Replacement>): Promise<void> => {
+  const goOn = async (start: StartReplacement): Promise<void> => {
     replacement = undefined;
     await source.return?.();
     before = spokenUsage();
     spoken = 0;
     thought = 0;
-    const next = await start();
+    const next = await start(before);
     started = next.started;
     source = started.batches[Symbol.asyncIterator]();
-    chains = blocks.map((_, choice) => chain(choice, next.stagesOf(choice)));
+    chains = blocks.map((_, choice) => chain(choice, next.stagesOf(choice, verify)));
   };
 
   const finish = (how: Ending): void => {
@@ -130,6 +149,7 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
         take(event);
         if (replacement) break;
       }
+      if (unverified.length > 0) await verified();
       if (replacement) await goOn(replacement);
       if (out.length === 0) continue;
       const ready = out;

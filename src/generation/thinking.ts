@@ -82,6 +82,10 @@ export function closeUnwanted(
 export const canThink = ({ abilities }: ModelEntry, { phases }: TextEngine['capabilities']): boolean =>
   abilities.thinking !== undefined && phases;
 
+/** A chat engine puts earlier thoughts into its prompt by itself. */
+export const canKeepThoughts = (entry: ModelEntry, capabilities: TextEngine['capabilities']): boolean =>
+  canThink(entry, capabilities) || (entry.abilities.thinking !== undefined && capabilities.input === 'chat');
+
 /** An earlier answer as a model that is led to think would have written it. */
 export const withThought = (thought: string, answer: string): string =>
   `${USUAL.open}\n${thought}\n${USUAL.close}\n\n${answer}`;

@@ -13,6 +13,7 @@ import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
+import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
 import { createGenerate } from '../generation/generate.ts';
@@ -97,6 +98,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const engines = overrides.engines ?? openEngines(config, { catalogue, weights, environment, log, clock });
+  const answerCheck = createAnswerCheck();
   const generate = createGenerate({
     catalogue,
     engineFor: (model) => engines.engineFor(model),
@@ -104,6 +106,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     admission: overrides.admission ?? openAdmission,
     ledger: overrides.ledger ?? logOnlyLedger,
     ids: systemIds,
+    answerCheck,
   });
 
   const interfaces = ['chat', 'native'] as const;
@@ -171,6 +174,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     async close() {
       await http.close({ graceMs: config.shutdownGraceMs });
       await engines.close();
+      await answerCheck.close();
       await store.close();
     },
   };

@@ -4,6 +4,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { Usage } from '../../core/event.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextEngine } from '../../engines/engine.ts';
+import { createCheck } from '../../grammar/check.ts';
 import { createGenerate } from '../generate.ts';
 
 export const ENTRY: ModelEntry = {
@@ -67,6 +68,7 @@ export function createHouse(
       },
     },
     ids: { toolCall: () => 'call_1' },
+    answerCheck: { problemOf: async (schema, text) => createCheck(schema)(JSON.parse(text)) },
     ledger: { reserve: reserve ?? (async () => ({ settle: (usage, how) => void books.settled.push({ usage, how }) })) },
   });
   return {

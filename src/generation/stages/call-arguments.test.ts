@@ -17,9 +17,16 @@ const call = (index: number, name: string): ChoiceEvent => ({
 const args = (index: number, text: string): ChoiceEvent => ({ type: 'tool-arguments', choice: 0, index, text });
 const end = (reason: FinishReason): ChoiceEvent => ({ type: 'choice-end', choice: 0, reason });
 
+const PLAIN: CallArgumentsNeeds = {
+  isHeld: () => false,
+  isFree: () => false,
+  problemOf: () => undefined,
+  verify: () => assert.fail('there is nothing to wait for'),
+};
+
 const run = (events: readonly ChoiceEvent[], needs: Partial<CallArgumentsNeeds> = {}): ChoiceEvent[] => {
   const out: ChoiceEvent[] = [];
-  const stage = createCallArguments({ isHeld: () => false, problemOf: () => undefined, ...needs });
+  const stage = createCallArguments({ ...PLAIN, ...needs });
   for (const event of events) stage.push(event, (passed) => out.push(passed));
   stage.end((passed) => out.push(passed));
   return out;
@@ -54,7 +61,7 @@ describe('arguments of calls', () => {
   it('that break their schema end the answer, held ones before a word of them', () => {
     const problemOf = (_: string, text: string) => (text === '{}' ? '$.a is missing' : undefined);
     const out: ChoiceEvent[] = [];
-    const stage = createCallArguments({ isHeld: () => true, problemOf });
+    const stage = createCallArguments({ ...PLAIN, isHeld: () => true, problemOf });
     assert.throws(
       () =>
         [call(0, 'f'), args(0, '{}'), end('tool-calls')].forEach((event) => stage.push(event, (one) => out.push(one))),
@@ -72,5 +79,42 @@ describe('arguments of calls', () => {
       problemOf,
     });
     assert.deepEqual(seen, ['{}']);
+  });
+
+  it('are told before somebody else has looked at them, and what comes of that is for who waits', async () => {
+    const waiting: Promise<void>[] = [];
+    const problemOf = async (name: string) => (name === 'g' ? '$.a is missing' : undefined);
+    const out = run(two, { problemOf, verify: (seen) => void waiting.push(seen) });
+    assert.deepEqual(out, two);
+    const [f, g] = waiting;
+    await f;
+    await assert.rejects(g ?? Promise.resolve(), (error) => {
+      return error instanceof ServiceError && error.kind === 'engine-failed' && error.message.includes('called g');
+    });
+  });
+
+  it('count as free where a part of them is', () => {
+    let isFree = false;
+    const seen: [string, boolean][] = [];
+    const stage = createCallArguments({
+      ...PLAIN,
+      isFree: () => isFree,
+      problemOf: (_, text, wasFree) => void seen.push([text, wasFree]),
+    });
+    for (const [event, nowFree] of [
+      [call(0, 'f'), true],
+      [args(0, '{'), false],
+      [args(0, '}'), true],
+      [call(1, 'g'), true],
+      [args(1, '{}'), false],
+      [end('tool-calls'), true],
+    ] as const) {
+      isFree = nowFree;
+      stage.push(event, () => undefined);
+    }
+    assert.deepEqual(seen, [
+      ['{}', true],
+      ['{}', false],
+    ]);
   });
 });

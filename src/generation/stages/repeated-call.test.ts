@@ -25,7 +25,10 @@ const run = (events: readonly ChoiceEvent[]): { out: ChoiceEvent[]; told: number
   const out: ChoiceEvent[] = [];
   let told = 0;
   const stage = createRepeatedCall(
-    (name, args) => name === 'f' && args === '{"a":1}',
+    {
+      has: (name, args) => name === 'f' && args === '{"a":1}',
+      hasBeginning: (name, args) => name === 'f' && '{"a":1}'.startsWith(args),
+    },
     () => told++,
   );
   for (const event of events) stage.push(event, (passed) => out.push(passed));
@@ -43,6 +46,14 @@ describe('an answer’s first call', () => {
   it('passes when it is another one, and so do all later ones', () => {
     const events = [text('Hm. '), ...call(0, '{"a":2}'), ...call(1, '{"a":1}'), end];
     assert.deepEqual(run(events), { out: events, told: 0 });
+  });
+
+  it('passes as soon as it is another one', () => {
+    const other: ChoiceEvent = { type: 'tool-call', choice: 0, index: 0, id: 'call_0', name: 'g' };
+    assert.deepEqual(run([other]).out, [other]);
+    const begun = call(0, '{"b":1}').slice(0, 2);
+    assert.deepEqual(run([...begun, ...call(0, '":1}').slice(1, 2)]).out.slice(0, 1), begun.slice(0, 1));
+    assert.deepEqual(run(call(0, '{"a":1}').slice(0, 2)).out, [], 'it may still become the same');
   });
 
   it('passes when a limit cut it', () => {

@@ -4,26 +4,31 @@ import type { Stage } from './stage.ts';
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 /**
- * Holds an answer's first call back until it is complete. When it repeats one whose result is known, the call and all that
+ * Holds an answer's first call back as long as it may become one whose result is known. When it does, the call and all that
  * follows it are dropped, and `onRepeated` is told: somebody else then goes on.
  */
 export function createRepeatedCall(
-  isRepeated: (tool: string, argumentsText: string) => boolean,
+  answered: {
+    readonly has: (tool: string, argumentsText: string) => boolean;
+    readonly hasBeginning: (tool: string, argumentsText: string) => boolean;
+  },
   onRepeated: () => void,
 ): Stage<ChoiceEvent, ChoiceEvent> {
   let state: 'before' | 'holding' | 'passing' | 'dropping' = 'before';
   let held: ChoiceEvent[] = [];
   let call = { name: '', text: '' };
 
-  const decide = (emit: (event: ChoiceEvent) => void): void => {
-    if (isRepeated(call.name, call.text)) {
-      state = 'dropping';
-      onRepeated();
-    } else {
-      state = 'passing';
-      for (const event of held) emit(event);
-    }
+  const pass = (emit: (event: ChoiceEvent) => void): void => {
+    state = 'passing';
+    for (const event of held) emit(event);
     held = [];
+  };
+
+  const decide = (emit: (event: ChoiceEvent) => void): void => {
+    if (!answered.has(call.name, call.text)) return pass(emit);
+    state = 'dropping';
+    held = [];
+    onRepeated();
   };
 
   return {
@@ -32,6 +37,7 @@ export function createRepeatedCall(
         state = 'holding';
         call = { name: event.name, text: '' };
         held.push(event);
+        if (!answered.hasBeginning(call.name, '')) pass(emit);
         return;
       }
       if (state === 'holding') {
@@ -39,6 +45,7 @@ export function createRepeatedCall(
         // Text without text only counts the tokens of markup.
         if (event.type === 'tool-arguments' || (event.type === 'text' && event.text === '')) {
           held.push(event);
+          if (!answered.hasBeginning(call.name, call.text)) pass(emit);
           return;
         }
         // A call that a limit cut is none that could be repeated.

@@ -146,7 +146,21 @@ describe('the phases of an answer with tools', () => {
     assert.deepEqual(schemaOf({ properties: {} }), { properties: {}, type: 'object' });
     assert.deepEqual(schemaOf({ type: ['object', 'null'] }), { type: 'object' });
     assert.deepEqual(schemaOf({ $ref: '#/$defs/a', $defs: {} }), { $ref: '#/$defs/a', $defs: {}, type: 'object' });
-    assert.deepEqual(schemaOf({ type: 'string' }), { allOf: [{ type: 'string' }, { type: 'object' }] });
+  });
+
+  it('are refused where their schema says that they are no object', () => {
+    const { field } = tool('f', 0);
+    for (const [type, shown] of [
+      ['strin', '"strin"'],
+      [['string', 'null'], '["string","null"]'],
+      [3, '3'],
+    ] as const)
+      assert.throws(() => plan(use({ tools: [{ ...tool('f', 0), parameters: { type } }] })), {
+        name: 'ServiceError',
+        kind: 'invalid-request',
+        param: field,
+        message: `type must be "object", as arguments are one, got ${shown} (${field}, at #).`,
+      });
   });
 
   it('have each schema once, and grow with the number of tools and no faster', () => {

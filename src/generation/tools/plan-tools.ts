@@ -1,7 +1,9 @@
+import { ServiceError } from '../../core/error.ts';
 import type { Grammar, JsonSchema } from '../../core/grammar.ts';
 import type { Tool } from '../../core/message.ts';
 import type { Phase, PromptSegment, Trigger } from '../../core/prompt.ts';
 import type { OutputFormat, ToolUse } from '../../core/request.ts';
+import { shown } from '../../grammar/schema-document.ts';
 import { callMarkup, escapePattern, oneOf } from './call-markup.ts';
 import type { CallMarkup } from './call-markup.ts';
 import { TOOL_FORMATS } from './formats.ts';
@@ -26,7 +28,11 @@ export interface ToolPlanNeeds {
   readonly specialTokens: readonly string[];
 }
 
-/** Required calls, and an answer that has a form, begin under a grammar; a free one is watched by triggers. */
+/**
+ * Required calls, and an answer that has a form, begin under a grammar; a free one is watched by triggers.
+ *
+ * @throws ServiceError `invalid-request` for a tool whose arguments cannot be an object.
+ */
 export function planTools({ toolUse, outputFormat, format: name, specialTokens }: ToolPlanNeeds): ToolPlan {
   const form = outputFormat ? formGrammar(outputFormat) : undefined;
   if (!toolUse)
@@ -155,17 +161,21 @@ const NO_ARGUMENTS: Grammar = { type: 'text', text: '{}' };
 function argumentsGrammar({ parameters, field }: Tool): Grammar {
   const isNone = parameters === undefined || (typeof parameters === 'object' && Object.keys(parameters).length === 0);
   if (isNone) return NO_ARGUMENTS;
-  return { type: 'schema', schema: objectSchema(parameters), field };
+  return { type: 'schema', schema: objectSchema(parameters, field), field };
 }
 
-/** Arguments are an object, whether their schema says so or not. */
-function objectSchema(schema: JsonSchema): JsonSchema {
+/** Arguments are an object, whether their schema says so or not. A schema that says otherwise is refused where it does. */
+function objectSchema(schema: JsonSchema, field: string): JsonSchema {
   if (schema === true) return { type: 'object' };
   if (schema === false || schema.type === 'object') return schema;
   const { type } = schema;
   // In place, so that references into the schema still lead where they did.
   if (type === undefined || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' };
-  return { allOf: [schema, { type: 'object' }] };
+  throw new ServiceError(
+    'invalid-request',
+    `type must be "object", as arguments are one, got ${shown(type)} (${field}, at #).`,
+    { param: field },
+  );
 }
 
 const formGrammar = (format: OutputFormat): Grammar =>

@@ -199,6 +199,9 @@ describe('an answer with calls that ends early', () => {
       assert.equal(reason, 'length');
     }
     assert.deepEqual(cutAt('{"name": "f"').content, ['{"name": "f"'], 'no call yet');
+    assert.equal(cutAt('<tool_call>\n{"na').content.join(''), '', 'never an answer');
+    const begun = read(['get_wea'], { preface: '<tool_call>\n{"name": "', reason: 'length' });
+    assert.deepEqual([begun.content.join(''), begun.calls], ['', []], 'a forced call that did not come to its name');
   });
 
   it('has its calls when a limit cut what follows them', () => {
@@ -227,9 +230,10 @@ describe('an answer with calls that ends early', () => {
           const all = whole.calls[i]?.arguments ?? '';
           assert.ok(i === calls.length - 1 ? all.startsWith(call.arguments) : all === call.arguments);
         }
-        // Text is that of the answer, and behind it what was not a call yet, as it was written.
+        // Text is that of the answer, and behind it what was not a call yet, as it was written; marks of calls are no text.
         const said = content.join('');
-        if (calls.length === 0) assert.equal(said, text.slice(0, at));
+        const isMarked = TOOL_FORMATS[format].openings.some((opening) => text.slice(0, at).includes(opening));
+        if (calls.length === 0) assert.equal(said, isMarked ? 'So:' : text.slice(0, at));
         else assert.ok(said.startsWith('So:') && text.slice(0, at).endsWith(said.slice(3)), `${format} ${at}: ${said}`);
       }
     }

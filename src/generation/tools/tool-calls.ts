@@ -8,7 +8,7 @@ import { isBlank } from './call-pattern.ts';
 import { createCallProgram } from './call-program.ts';
 import { TOOL_FORMATS } from './formats.ts';
 import type { ToolFormatName } from './formats.ts';
-import { createHeldText } from './held-text.ts';
+import { createHeldText } from '../stages/held-text.ts';
 import { createToolNames } from './tool-names.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
@@ -46,6 +46,8 @@ export function createToolCalls(needs: ToolCallsNeeds): Stage<ChoiceEvent, Choic
   const program = createCallProgram(TOOL_FORMATS[needs.format]);
   const matcher = createCallMatcher(program, createToolNames(needs.names));
   const held = createHeldText();
+  const { openings } = TOOL_FORMATS[needs.format];
+  const prefaceEnd = needs.preface.length;
   let preface = needs.preface;
   let mode: Mode = { type: 'text' };
   let position = 0;
@@ -173,13 +175,21 @@ export function createToolCalls(needs: ToolCallsNeeds): Stage<ChoiceEvent, Choic
     held.drop(position);
   };
 
+  /** Where markup begins that only a call can have: cut there, it is no text. */
+  const unfinishedMarkup = (): number | undefined => {
+    const { start } = matcher;
+    if (start === undefined) return undefined;
+    const begun = held.slice(start, held.end).trimStart();
+    return start < prefaceEnd || openings.some((opening) => begun.startsWith(opening)) ? start : undefined;
+  };
+
   /** @returns whether a limit cut a call. */
   const finish = (isCut: boolean, emit: Emit): boolean => {
     while (mode.type === 'tail') {
       leaveTail(mode);
       take(emit);
     }
-    if (mode.type === 'text') held.say(held.end, emit);
+    if (mode.type === 'text') held.say((isCut ? unfinishedMarkup() : undefined) ?? held.end, emit);
     const body = mode.type === 'call' ? mode.body : undefined;
     const isOpen = body !== undefined && body.to === undefined;
     if (isOpen && isCut) tellArguments(body.from === undefined ? '' : held.slice(told ?? body.from, position), emit);
