@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import OpenAI from 'openai';
+import { describe, test } from 'node:test';
 import { lacksWeights } from '../models-folder.ts';
-import { type Parley, startParley } from './harness.ts';
+import { useOpenAI } from './use-openai.ts';
 
 const MODEL = 'svc-plus';
 
@@ -16,13 +15,7 @@ const RULES = Array.from(
 );
 
 describe('the explicit cache with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
-  let parley: Parley;
-  let client: OpenAI;
-  before(async () => {
-    parley = await startParley();
-    client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 150_000 });
-  });
-  after(() => parley?.stop());
+  const openai = useOpenAI({ timeout: 150_000 });
 
   test('is created by the first request with a mark and hit by the next', async () => {
     const first = await detailsOf('Which shelf holds boxes of kind 7?', true);
@@ -47,7 +40,7 @@ describe('the explicit cache with the openai client for Node', { skip: lacksWeig
 
   async function detailsOf(content: string, isMarked: boolean): Promise<CacheDetails> {
     const mark = isMarked ? { cache_control: { type: 'ephemeral' } } : {};
-    const { usage } = await client.chat.completions.create({
+    const { usage } = await openai.client.chat.completions.create({
       model: MODEL,
       messages: [
         { role: 'system', content: [{ type: 'text', text: RULES.join('\n'), ...mark }] },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import OpenAI, { BadRequestError } from 'openai';
+import { describe, test } from 'node:test';
+import { BadRequestError, type OpenAI } from 'openai';
 import { LengthFinishReasonError } from 'openai/error';
 import { zodResponseFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
 import { lacksWeights } from '../models-folder.ts';
-import { type Parley, startParley } from './harness.ts';
+import { useOpenAI } from './use-openai.ts';
 import { PERSON_TEXT, Person } from './person.ts';
 
 const MODEL = 'svc-plus';
@@ -16,16 +16,10 @@ const question = { model: MODEL, messages, temperature: 0, max_tokens: 120 };
 const person = zodResponseFormat(Person, 'person');
 
 describe('answers in a format with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
-  let parley: Parley;
-  let client: OpenAI;
-  before(async () => {
-    parley = await startParley();
-    client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 90_000 });
-  });
-  after(() => parley?.stop());
+  const openai = useOpenAI({ timeout: 90_000 });
 
   test('are parsed by the zod schema they were asked in', async () => {
-    const { choices } = await client.chat.completions.parse({ ...question, response_format: person });
+    const { choices } = await openai.client.chat.completions.parse({ ...question, response_format: person });
     const [choice] = choices;
     assert.equal(choice?.finish_reason, 'stop');
     assert.deepEqual(Person.parse(choice?.message.parsed), JSON.parse(choice?.message.content ?? ''));
@@ -33,7 +27,7 @@ describe('answers in a format with the openai client for Node', { skip: lacksWei
 
   test('are parsed at the end of a stream', async () => {
     const pieces: string[] = [];
-    const stream = client.chat.completions
+    const stream = openai.client.chat.completions
       .stream({ ...question, response_format: person })
       .on('content.delta', ({ delta }) => void pieces.push(delta));
     const [choice] = (await stream.finalChatCompletion()).choices;
@@ -43,12 +37,12 @@ describe('answers in a format with the openai client for Node', { skip: lacksWei
 
   test('raise LengthFinishReasonError in the client when the limit cuts them', () =>
     assert.rejects(
-      client.chat.completions.parse({ ...question, response_format: person, max_tokens: 4 }),
+      openai.client.chat.completions.parse({ ...question, response_format: person, max_tokens: 4 }),
       LengthFinishReasonError,
     ));
 
   test('may be any JSON object', async () => {
-    const { choices } = await client.chat.completions.create({
+    const { choices } = await openai.client.chat.completions.create({
       ...question,
       messages: [{ role: 'user', content: 'Answer in JSON with the key "capital": what is the capital of France?' }],
       response_format: { type: 'json_object' },
@@ -65,7 +59,7 @@ describe('answers in a format with the openai client for Node', { skip: lacksWei
     ));
 
   test('come with log probabilities for every token', async () => {
-    const { choices } = await client.chat.completions.create({
+    const { choices } = await openai.client.chat.completions.create({
       ...question,
       messages: [{ role: 'user', content: 'Is Paris in France?' }],
       response_format: {
@@ -100,7 +94,7 @@ describe('answers in a format with the openai client for Node', { skip: lacksWei
 
   async function refused(body: object, param: string, fact: RegExp): Promise<void> {
     const asked = body as OpenAI.ChatCompletionCreateParamsNonStreaming;
-    await assert.rejects(client.chat.completions.create(asked), (error) => {
+    await assert.rejects(openai.client.chat.completions.create(asked), (error) => {
       assert.ok(error instanceof BadRequestError, String(error));
       assert.ok(error.param?.startsWith(param), `${error.param}: ${error.message}`);
       assert.match(error.message, fact);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import OpenAI, { BadRequestError } from 'openai';
+import { describe, test } from 'node:test';
+import { BadRequestError, type OpenAI } from 'openai';
 import { lacksWeights } from '../models-folder.ts';
-import { type Parley, startParley } from './harness.ts';
+import { useOpenAI } from './use-openai.ts';
 import { WEATHER, WEATHER_QUESTION, WEATHER_RESULT } from './weather.ts';
 
 const MODEL = 'svc-plus';
@@ -16,13 +16,7 @@ const question = { model: MODEL, messages, temperature: 0, max_tokens: 8 };
 const REFUSAL_MS_MAX = 10_000;
 
 describe('tools that cannot be had, with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
-  let parley: Parley;
-  let client: OpenAI;
-  before(async () => {
-    parley = await startParley();
-    client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 60_000 });
-  });
-  after(() => parley?.stop());
+  const openai = useOpenAI({ timeout: 60_000 });
 
   test('are refused in more than one choice', () => refused({ ...question, n: 2, tools: [weather] }, 'n'));
 
@@ -68,7 +62,7 @@ describe('tools that cannot be had, with the openai client for Node', { skip: la
       const startedAt = performance.now();
       await refused({ ...question, tools: [{ ...weather, function: { ...WEATHER, parameters } }] });
       assert.ok(performance.now() - startedAt < REFUSAL_MS_MAX);
-      const { choices } = await client.chat.completions.create({ ...question, max_tokens: 1 });
+      const { choices } = await openai.client.chat.completions.create({ ...question, max_tokens: 1 });
       assert.equal(choices.length, 1);
     });
   }
@@ -76,7 +70,7 @@ describe('tools that cannot be had, with the openai client for Node', { skip: la
   async function refused(body: object, param?: string, facts: readonly RegExp[] = []): Promise<void> {
     const asked = body as OpenAI.ChatCompletionCreateParamsNonStreaming;
     for (const stream of [false, true]) {
-      await assert.rejects(client.chat.completions.create({ ...asked, stream }), (error) => {
+      await assert.rejects(openai.client.chat.completions.create({ ...asked, stream }), (error) => {
         assert.ok(error instanceof BadRequestError, String(error));
         assert.equal(error.code, 'invalid_parameter_error');
         if (param !== undefined) assert.ok(error.param?.startsWith(param), `${error.param}: ${error.message}`);

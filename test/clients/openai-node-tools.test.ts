@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import OpenAI from 'openai';
+import { describe, test } from 'node:test';
+import type OpenAI from 'openai';
 import { zodFunction } from 'openai/helpers/zod';
 import { z } from 'zod';
 import { lacksWeights } from '../models-folder.ts';
-import { type Parley, startParley } from './harness.ts';
+import { useOpenAI } from './use-openai.ts';
 import { WEATHER, WEATHER_QUESTION, WEATHER_RESULT } from './weather.ts';
 
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -36,16 +36,10 @@ const trip = {
 };
 
 describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
-  let parley: Parley;
-  let client: OpenAI;
-  before(async () => {
-    parley = await startParley();
-    client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 90_000 });
-  });
-  after(() => parley?.stop());
+  const openai = useOpenAI({ timeout: 90_000 });
 
   test('are called where they are useful', async () => {
-    const { choices } = await client.chat.completions.create({ ...question, tools: [weather] });
+    const { choices } = await openai.client.chat.completions.create({ ...question, tools: [weather] });
     const [call, ...more] = callsOf(choices[0]);
     assert.equal(more.length, 0);
     assert.equal(call?.function.name, WEATHER.name);
@@ -54,8 +48,8 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
 
   test('are told in a stream as in the whole answer', async () => {
     const asked = { ...question, tools: [weather, time], tool_choice: named(WEATHER.name) };
-    const [whole] = callsOf((await client.chat.completions.create(asked)).choices[0]);
-    const chunks = await Array.fromAsync(await client.chat.completions.create({ ...asked, stream: true }));
+    const [whole] = callsOf((await openai.client.chat.completions.create(asked)).choices[0]);
+    const chunks = await Array.fromAsync(await openai.client.chat.completions.create({ ...asked, stream: true }));
     const deltas = deltasOf(chunks);
     const [first, ...later] = deltas;
     assert.deepEqual(
@@ -76,7 +70,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
   });
 
   test('are called at least once when a call is required', async () => {
-    const { choices } = await client.chat.completions.create({
+    const { choices } = await openai.client.chat.completions.create({
       ...question,
       messages: greeting,
       tools: [weather, time],
@@ -88,7 +82,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
   });
 
   test('may be called several at a time when that is allowed', async () => {
-    const { choices } = await client.chat.completions.create({
+    const { choices } = await openai.client.chat.completions.create({
       ...question,
       messages: [{ role: 'user', content: 'What is the weather in Paris and in London? Look up both.' }],
       tools: [weather],
@@ -102,7 +96,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
   });
 
   test('are not called when tool_choice is none', async () => {
-    const { choices } = await client.chat.completions.create({
+    const { choices } = await openai.client.chat.completions.create({
       ...question,
       tools: [weather],
       tool_choice: 'none',
@@ -114,7 +108,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
   });
 
   test('without parameters are called without arguments', async () => {
-    const { choices } = await client.chat.completions.create({
+    const { choices } = await openai.client.chat.completions.create({
       ...question,
       tools: [time],
       tool_choice: named('get_time'),
@@ -131,7 +125,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       stream: true as const,
     };
     const piecesOf = async (more: object): Promise<string[]> => {
-      const chunks = await Array.fromAsync(await client.chat.completions.create({ ...asked, ...more }));
+      const chunks = await Array.fromAsync(await openai.client.chat.completions.create({ ...asked, ...more }));
       return deltasOf(chunks).flatMap((delta) => delta.function?.arguments || []);
     };
     const [whole, ...rest] = await piecesOf({});
@@ -160,8 +154,8 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       const asked = { ...question, tools: [runnable] };
       const limits = { maxChatCompletions: 4 };
       const runner = stream
-        ? client.chat.completions.runTools({ ...asked, stream: true }, limits)
-        : client.chat.completions.runTools(asked, limits);
+        ? openai.client.chat.completions.runTools({ ...asked, stream: true }, limits)
+        : openai.client.chat.completions.runTools(asked, limits);
       assert.ok(await runner.finalContent(), 'an answer follows the result');
       assert.ok(cities.length > 0 && cities.every((city) => typeof city === 'string'));
       assert.equal(await runner.finalFunctionToolCallResult(), JSON.stringify(WEATHER_RESULT));
@@ -176,7 +170,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
   test("raise the events of the client's stream collector", async () => {
     const seen: { delta: string; snapshot: string }[] = [];
     const done: { name: string; index: number; arguments: string }[] = [];
-    const stream = client.chat.completions
+    const stream = openai.client.chat.completions
       .stream({ ...question, tools: [weather], tool_choice: 'required' })
       .on('tool_calls.function.arguments.delta', ({ arguments_delta: delta, arguments: snapshot }) => {
         seen.push({ delta, snapshot });
@@ -197,7 +191,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       days: z.int().min(1).max(7),
       note: z.string().max(20).nullable(),
     });
-    const completion = await client.chat.completions.parse({
+    const completion = await openai.client.chat.completions.parse({
       ...question,
       messages: [{ role: 'user', content: 'Give me the forecast for Paris for three days in celsius.' }],
       tools: [zodFunction({ name: 'get_forecast', description: 'Get a forecast.', parameters: Forecast })],
@@ -210,12 +204,12 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
 
   test('hear their results by tool_call_id', async () => {
     const asked = { ...question, tools: [weather], max_tokens: 48 };
-    const first = await client.chat.completions.create({ ...asked, tool_choice: 'required' });
+    const first = await openai.client.chat.completions.create({ ...asked, tool_choice: 'required' });
     const message = first.choices[0]?.message ?? assert.fail('no message');
     const [call] = callsOf(first.choices[0]);
     // As it came, with all fields that are null.
     const result = { role: 'tool' as const, tool_call_id: call?.id ?? '', content: JSON.stringify(WEATHER_RESULT) };
-    const second = await client.chat.completions.create({ ...asked, messages: [...messages, message, result] });
+    const second = await openai.client.chat.completions.create({ ...asked, messages: [...messages, message, result] });
     const [choice] = second.choices;
     assert.ok(choice?.message.content || choice?.message.tool_calls?.length);
     assert.ok((second.usage?.prompt_tokens ?? 0) > (first.usage?.prompt_tokens ?? 0));
@@ -227,7 +221,7 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
       type: 'function' as const,
       function: { name: WEATHER.name, arguments: '{"city": "Par' },
     };
-    const { choices } = await client.chat.completions.create({
+    const { choices } = await openai.client.chat.completions.create({
       ...question,
       max_tokens: 8,
       tools: [weather],
@@ -242,7 +236,11 @@ describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) },
 
   test('may be thought about first', async () => {
     const thinking = { enable_thinking: true, thinking_budget: 16 };
-    const { choices, usage } = await client.chat.completions.create({ ...question, ...thinking, tools: [weather] });
+    const { choices, usage } = await openai.client.chat.completions.create({
+      ...question,
+      ...thinking,
+      tools: [weather],
+    });
     const [choice] = choices;
     const thought = (choice?.message as { reasoning_content?: string } | undefined)?.reasoning_content;
     assert.ok(thought, 'there is a thought');

@@ -4,7 +4,7 @@ import { refuse } from '../parse.ts';
 import type { WireMessage } from './message-schema.ts';
 import type { ChatFields, WireStop } from './parameter-schema.ts';
 import type { Place } from './place.ts';
-import { wantsThinking } from './thinking.ts';
+import { willThink } from './thinking.ts';
 import { checkTools } from './tool-rules.ts';
 
 /**
@@ -15,9 +15,9 @@ import { checkTools } from './tool-rules.ts';
 export function checkParameters(fields: ChatFields, entry: ModelEntry, place: Place): void {
   checkStop(fields.stop, place('stop'));
   checkLogitBias(fields.logit_bias, place('logit_bias'));
-  checkTools(fields, place);
+  checkTools(fields, entry, place);
   checkThinking(fields, entry, place);
-  checkResponseFormat(fields, place);
+  checkResponseFormat(fields, entry, place);
   if (fields.top_logprobs && fields.logprobs !== true) {
     throw refuse(place('top_logprobs'), 'top_logprobs is only allowed when logprobs is true', fields.top_logprobs);
   }
@@ -51,7 +51,7 @@ function checkLogitBias(bias: ChatFields['logit_bias'], at: string): void {
 
 function checkThinking(fields: ChatFields, entry: ModelEntry, place: Place): void {
   // An answer that was begun has no place for a thought before it.
-  if (wantsThinking(fields) && isContinued(fields)) {
+  if (willThink(fields, entry) && isContinued(fields)) {
     throw refuse(partialOf(fields, place), 'A partial message cannot be continued while thinking is on');
   }
   const most = entry.maxThinkingTokens ?? entry.contextTokens;
@@ -61,7 +61,7 @@ function checkThinking(fields: ChatFields, entry: ModelEntry, place: Place): voi
   throw refuse(place('thinking_budget'), rule, budget);
 }
 
-function checkResponseFormat(fields: ChatFields, place: Place): void {
+function checkResponseFormat(fields: ChatFields, entry: ModelEntry, place: Place): void {
   const type = fields.response_format?.type ?? 'text';
   if (type === 'text') return;
   // The form is that of the whole answer, and half of it would be the caller's.
@@ -70,7 +70,7 @@ function checkResponseFormat(fields: ChatFields, place: Place): void {
     throw refuse(partialOf(fields, place), rule);
   }
   if (type === 'json_schema') return;
-  if (wantsThinking(fields)) {
+  if (willThink(fields, entry)) {
     throw refuse(place('response_format'), 'Json mode response is not supported when enable_thinking is true');
   }
   // A model that is not told in words to write JSON can write white space until the limit.

@@ -1,3 +1,4 @@
+import type { ModelEntry } from '../../catalogue/model.ts';
 import type { ThinkingWish } from '../../core/request.ts';
 import { present } from '../../lib/present.ts';
 import type { ChatFields } from './parameter-schema.ts';
@@ -13,6 +14,13 @@ export function wantsThinking({ reasoning_effort, thinking, enable_thinking }: T
   if (thinking) return thinking.type !== 'disabled';
   return enable_thinking === true;
 }
+
+/**
+ * Whether a thought comes of it. Rules about thinking beside other fields hold only then: on a model that cannot think the
+ * wish is ignored, so that nothing stands in the way of the rest.
+ */
+export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
+  abilities.thinking !== undefined && wantsThinking(wire);
 
 /** Specification, E1: low and medium are high, xhigh is max. */
 export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {

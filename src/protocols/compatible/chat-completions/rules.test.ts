@@ -14,11 +14,20 @@ const entry: ModelEntry = {
   description: '',
   runs: { type: 'none', reason: 'a test' },
   contextTokens: 4096,
-  abilities: { tools: true, vision: false, audio: false, logprobs: true, fillInTheMiddle: false },
+  abilities: {
+    thinking: 'prompted',
+    tools: true,
+    vision: false,
+    audio: false,
+    logprobs: true,
+    fillInTheMiddle: false,
+  },
   interfaces: ['chat'],
   sampling: {},
   created: 0,
 };
+const { thinking: _, ...withoutThinking } = entry.abilities;
+const thoughtless: ModelEntry = { ...entry, abilities: withoutThinking };
 const user = { role: 'user', content: 'Hi' };
 const tool = { type: 'function', function: { name: 'f' } };
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
@@ -27,10 +36,10 @@ const json = [{ role: 'user', content: 'As JSON, please' }];
 const marked = (cache_control: object) => [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control }] }];
 const schemaFormat = (json_schema: object) => ({ response_format: { type: 'json_schema', json_schema } });
 
-function read(fields: object): ChatCompletionWire {
+function read(fields: object, of = entry): ChatCompletionWire {
   const body: unknown = JSON.parse(JSON.stringify({ model: 'svc-plus', messages: [user], ...fields }));
-  const { wire } = parseBody(ChatCompletionBody, body, { texts: chatTexts(entry) });
-  checkRules(wire, entry);
+  const { wire } = parseBody(ChatCompletionBody, body, { texts: chatTexts(of) });
+  checkRules(wire, of);
   return wire;
 }
 
@@ -283,6 +292,17 @@ const accepted: readonly object[] = [
 for (const fields of accepted) {
   test(`accepts ${JSON.stringify(fields).slice(0, 90)}`, () => assert.doesNotThrow(() => read(fields)));
 }
+
+test('on a model that cannot think, the wish to stands in the way of nothing', () => {
+  for (const fields of [
+    { messages: json, response_format: { type: 'json_object' } },
+    { messages: [user, { role: 'assistant', content: 'Well', partial: true }] },
+    { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } },
+  ]) {
+    assert.doesNotThrow(() => read({ ...fields, enable_thinking: true }, thoughtless));
+    assert.throws(() => read({ ...fields, enable_thinking: true }), { kind: 'invalid-request' });
+  }
+});
 
 test('a request becomes the canonical one', () => {
   const wire = read({

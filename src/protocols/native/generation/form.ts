@@ -1,4 +1,5 @@
-import { wantsThinking } from '../../fields/thinking.ts';
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import { willThink } from '../../fields/thinking.ts';
 import { refuse } from '../../parse.ts';
 import { place } from './place.ts';
 import type { ParametersWire } from './schema.ts';
@@ -9,7 +10,7 @@ export interface AnswerForm {
   readonly type: 'text' | 'message' | 'parts';
   /** Of a stream: each event has what is new, not the whole answer so far. */
   readonly isIncremental: boolean;
-  /** A thought was asked for: its field is there, also while it is empty. */
+  /** A thought was asked for, of a model that can think: its field is there, also while it is empty. */
   readonly hasThought: boolean;
   readonly hasLogprobs: boolean;
   readonly choices: number;
@@ -24,11 +25,12 @@ export interface AnswerForm {
  */
 export function formOf(
   parameters: ParametersWire,
+  entry: ModelEntry,
   { isMultimodal, isStreamed }: { readonly isMultimodal: boolean; readonly isStreamed: boolean },
 ): AnswerForm {
   const { result_format: format, incremental_output: incremental, n } = parameters;
-  const hasThought = wantsThinking(parameters);
-  const needsMessage = whyMessage(parameters);
+  const hasThought = willThink(parameters, entry);
+  const needsMessage = whyMessage(parameters, hasThought);
   if (!isMultimodal && format === 'text' && needsMessage !== undefined) {
     throw refuse(place('result_format'), `The result_format parameter must be "message" when ${needsMessage}`, format);
   }
@@ -47,8 +49,8 @@ export function formOf(
   };
 }
 
-function whyMessage(parameters: ParametersWire): string | undefined {
-  if (wantsThinking(parameters)) return 'enable_thinking is true';
+function whyMessage(parameters: ParametersWire, hasThought: boolean): string | undefined {
+  if (hasThought) return 'enable_thinking is true';
   if (parameters.tools?.length) return 'tools are given';
   return (parameters.n ?? 1) > 1 ? 'n is greater than 1' : undefined;
 }

@@ -14,6 +14,8 @@ import type { GenerationWire } from './schema.ts';
 const user = { role: 'user', content: 'Hi' };
 const tool = { type: 'function', function: { name: 'f', description: 'x' } };
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+const { thinking: _, ...withoutThinking } = ENTRY.abilities;
+const thoughtless = { ...ENTRY, abilities: withoutThinking };
 const seeing = { ...ENTRY, abilities: { ...ENTRY.abilities, vision: true } };
 
 interface Way {
@@ -164,6 +166,20 @@ test('a thought makes a stream incremental where nothing else is said', () => {
   assert.deepEqual(formOf({ enable_thinking: true, reasoning_effort: 'none' }), ['text', false]);
   // A client sends this by itself, where it means nothing.
   assert.deepEqual(formOf({ enable_thinking: true, incremental_output: false }), ['message', false]);
+});
+
+test('on a model that cannot think, the wish to changes nothing and stands in the way of nothing', () => {
+  const entry = thoughtless;
+  const on = { enable_thinking: true };
+  assert.deepEqual(formOf(on, { entry }), ['text', false]);
+  assert.deepEqual(formOf({ ...on, result_format: 'text' }, { entry }), ['text', false]);
+  assert.deepEqual(formOf({ ...on, incremental_output: false }, { entry, isStreamed: true }), ['text', false]);
+  assert.equal(ask({ ...on, result_format: 'message' }, { entry }).form.hasThought, false);
+  const forced = { tools: [tool], tool_choice: { type: 'function', function: { name: 'f' } } };
+  assert.deepEqual(formOf({ ...on, ...forced }, { entry }), ['message', false]);
+  assert.throws(() => ask({ ...on, ...forced }), { param: 'parameters.tool_choice' });
+  const { wire, fields, form } = ask(on, { entry });
+  assert.deepEqual(ignoredFields(wire, fields, form, ['thinking']), ['parameters.enable_thinking']);
 });
 
 test('on the multimodal path every answer is a message with parts', () => {

@@ -28,5 +28,5 @@ export function readFields(
   checkMessages(messages, place);
   const fields = { ...parameters, messages, stream: way.isStreamed };
   checkParameters(fields, entry, place);
-  return { fields, form: formOf(parameters ?? {}, way) };
+  return { fields, form: formOf(parameters ?? {}, entry, way) };
 }
