@@ -37,6 +37,8 @@ export interface Running {
  */
 export interface Scheduler {
   submit(call: GenerateCall, caller: Caller): Running;
+  /** Work for another context of the model, between two ticks: the processor is the same. It should take no longer than one. */
+  between<T>(work: () => Promise<T>): Promise<T>;
   health(): Health;
   /** Refuses newcomers; resolves when nothing runs any more. */
   drain(): Promise<void>;
@@ -71,6 +73,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const queue = createFairQueue<Job>({ placesMax: options.queuePlacesMax });
   const pace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
   const jobs = new Set<Job>();
+  const asides: (() => Promise<void>)[] = [];
   const guard = createGrammarGuard({ clock, end: options.end, isIdle: () => jobs.size === 0 && queue.length === 0 });
   let isTicking = false;
   let isDraining = false;
@@ -201,6 +204,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       reap();
       await admit();
       const isWorking = await tick();
+      await asides.shift()?.();
       // Sockets are served between ticks.
       await new Promise((resolve) => setImmediate(resolve));
       if (!isWorking && !hasWork()) break;
@@ -213,6 +217,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     !choice.isFinished && !choice.job.isPaused && !choice.job.isCancelled && choice.pending.length > 0;
 
   const hasWork = (): boolean => {
+    if (asides.length > 0) return true;
     if ([...jobs].some((job) => job.isCancelled || job.isStalled || job.choices.some(isReady))) return true;
     const next = queue.peek();
     return next !== undefined && slots.free >= next.call.choices;
@@ -451,6 +456,11 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
 
   return {
     submit,
+    between: (work) =>
+      new Promise((resolve, reject) => {
+        asides.push(() => work().then(resolve, reject));
+        wake();
+      }),
     health: () => ({
       busySequences: model.sequences - slots.free,
       sequences: model.sequences,
