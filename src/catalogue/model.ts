@@ -13,6 +13,7 @@ export const MODEL_INTERFACES = [
   'research',
   'speech',
   'embeddings',
+  'rerank',
 ] as const;
 export type ModelInterface = (typeof MODEL_INTERFACES)[number];
 
