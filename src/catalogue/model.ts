@@ -51,6 +51,10 @@ export interface ModelEntry {
   readonly created: number;
 }
 
+/** What a model is asked for: a research model is on the native path for research only. */
+export const ownInterfaces = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): readonly ModelInterface[] =>
+  interfaces.includes('research') ? ['research'] : interfaces;
+
 /** A name the caller used, resolved. */
 export interface ResolvedModel {
   /** As asked: answers echo it. */
