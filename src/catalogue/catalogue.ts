@@ -86,6 +86,7 @@ const INTERFACE_NAMES: Record<ModelInterface, string> = {
   translation: 'translation',
   research: 'deep research',
   speech: 'speech recognition',
+  rerank: 'reranking',
 };
 
 const unsupportedModel = (name: string, entry: ModelEntry, wanted: ModelInterface): ServiceError =>

@@ -13,6 +13,7 @@ export const MODEL_INTERFACES = [
   'research',
   'speech',
   'embeddings',
+  'rerank',
 ] as const;
 export type ModelInterface = (typeof MODEL_INTERFACES)[number];
 
@@ -49,6 +50,10 @@ export interface ModelEntry {
   /** Unix seconds; shown as `created`. */
   readonly created: number;
 }
+
+/** What a model is asked for: a research model is on the native path for research only. */
+export const ownInterfaces = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): readonly ModelInterface[] =>
+  interfaces.includes('research') ? ['research'] : interfaces;
 
 /** A name the caller used, resolved. */
 export interface ResolvedModel {

@@ -153,6 +153,30 @@ export const SCHEMA_NAME_CHARACTERS_MAX = 64;
 /** wire.md E1.7: parts of one request that may carry cache_control. Beyond: 400. */
 export const CACHE_MARKS_MAX = 4;
 
+/** wire.md E8.1: entries of one page of a native list. Beyond: 400. */
+export const PAGE_SIZE_MAX = 200;
+
+/** Ours: the number of a page of a native list. Beyond: 400. */
+export const PAGE_NUMBER_MAX = 1_000_000;
+
+/** Ours: tokens of a query and a document together, where a model ranks. Beyond: 400. They are evaluated at once. */
+export const RERANK_TOKENS_MAX = 2_048;
+
+/** Ours: documents of one reranking request. Beyond: 400. */
+export const RERANK_DOCUMENTS_MAX = 500;
+
+/** wire.md 10: texts of one embedding request. Beyond: 400. */
+export const EMBEDDING_TEXTS_MAX = 10;
+
+/** wire.md 10: the same for models named after the first two generations (`text-embedding-v1`, `-v2`). Beyond: 400. */
+export const EMBEDDING_TEXTS_EARLY_MAX = 25;
+
+/** wire.md 10: tokens of one text of an embedding request, where the model's context holds them. Beyond: 400. */
+export const EMBEDDING_TOKENS_MAX = 8_192;
+
+/** Ours: the same where a model reads a text as a whole and not in pieces; memory grows with its square. */
+export const EMBEDDING_TOKENS_AT_ONCE_MAX = 2_048;
+
 /** Ours: bytes of a request's headers. Beyond: 431. */
 export const HEADER_BYTES_MAX = 32 * 1024;
 

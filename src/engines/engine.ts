@@ -23,6 +23,8 @@ export interface LoadedModel {
   readonly contextTokens: number;
   /** Vocabulary size; token ids are below it. */
   readonly vocabularySize: number;
+  /** Components of its vectors, where it makes any. */
+  readonly vectorDimensions?: number;
   /** The model file's chat template (Jinja), where it has one. */
   readonly chatTemplate?: string;
   /** Texts of the special tokens: no caller's text may become one of them. */
@@ -80,8 +82,70 @@ export interface EngineStart {
   readonly batches: AsyncIterable<readonly EngineEvent[]>;
 }
 
+/** A text that becomes a vector, and where it stands in the request; refusals name it. */
+export interface EmbeddingInput {
+  readonly text: string;
+  readonly field: string;
+}
+
+export interface EmbeddingRequest {
+  /** For logs on both sides. */
+  readonly id: string;
+  readonly owner: EngineOwner;
+  readonly inputs: readonly EmbeddingInput[];
+}
+
+export interface Embeddings {
+  /** One for each input, in its order, of any length but of the same number of components. */
+  readonly vectors: readonly (readonly number[])[];
+  /** Tokens evaluated, of all inputs. */
+  readonly tokens: number;
+}
+
+/** Vectors for texts. The same text gives the same vector, whatever else runs. */
+export interface EmbeddingEngine {
+  /** Components of its vectors; loads the model if that is still to be done. */
+  dimensions(): Promise<number>;
+  /**
+   * All vectors or none. Refuses as `start` does: a text that is too long or has no token (`invalid-request` naming its
+   * field), no place (`overloaded`, `rate-limited`).
+   */
+  embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
+}
+
+export interface RankingRequest {
+  /** For logs on both sides. */
+  readonly id: string;
+  readonly owner: EngineOwner;
+  readonly query: EmbeddingInput;
+  readonly documents: readonly EmbeddingInput[];
+}
+
+export interface Rankings {
+  /** From 0 to 1, one for each document, in its order: how well it answers the query. */
+  readonly scores: readonly number[];
+  /** Tokens evaluated: each document with the query. */
+  readonly tokens: number;
+}
+
+/** Scores for documents. */
+export interface RankingEngine {
+  /** All scores or none. Refuses as `embed` does; `unsupported` where the model was not trained for it. */
+  rank(request: RankingRequest, signal: AbortSignal): Promise<Rankings>;
+}
+
+/** A token and what it reads; half a character reads U+FFFD. */
+export interface TokenText {
+  readonly id: number;
+  readonly text: string;
+}
+
 export interface TextEngine {
   readonly capabilities: EngineCapabilities;
+  /** Absent where it makes no vectors. */
+  readonly embeddings?: EmbeddingEngine;
+  /** Absent where it cannot score, whatever the model. */
+  readonly ranking?: RankingEngine;
   /** `starting`: a call now would wait. `failing`: it would be refused, and why stands in the log. */
   readonly state: 'ready' | 'starting' | 'failing';
   /**
@@ -96,5 +160,7 @@ export interface TextEngine {
   model(): Promise<LoadedModel>;
   /** Number of tokens the input would take. Text without a special segment is no prompt: no token begins it. */
   countTokens(input: EngineInput): Promise<number>;
+  /** The same tokens one by one. */
+  tokenize(input: EngineInput): Promise<readonly TokenText[]>;
   close(): Promise<void>;
 }

@@ -42,7 +42,7 @@ describe('a check says what is wrong, and where:', () => {
     {
       schema: { contains: { const: 1 }, maxContains: 1 },
       value: [1, 2, 1],
-      says: '$ must contain 1 to 1 items that fit, has 2',
+      says: '$ must contain exactly 1 items that fit, has 2',
     },
     {
       schema: { properties: { a: { not: { type: 'string' } } } },

@@ -10,19 +10,20 @@ import { isObject, type SchemaObject } from './schema-document.ts';
 export function needsCheck(schema: JsonSchema): boolean {
   const facts = { isJoined: false, hasText: false, hasLength: false, hasCount: false };
   const waiting: unknown[] = [schema];
+  const look = (values: readonly unknown[]): void => {
+    for (const value of values) if (typeof value === 'object' && value !== null) waiting.push(value);
+  };
   // Whatever a reference can lead to is looked at as a schema, also where it is data.
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
-    if (Array.isArray(at)) waiting.push(...at.filter(isContainer));
+    if (Array.isArray(at)) look(at);
     else if (isObject(at)) {
       if (isChecked(at)) return true;
       facts.isJoined ||= joins(at);
       facts.hasText ||= 'pattern' in at || 'format' in at;
       facts.hasLength ||= 'maxLength' in at;
       facts.hasCount ||= 'maxProperties' in at || 'multipleOf' in at;
-      for (const [keyword, value] of Object.entries(at)) {
-        if (!isContainer(value)) continue;
-        waiting.push(...(NAMED.has(keyword) && isObject(value) ? Object.values(value).filter(isContainer) : [value]));
-      }
+      for (const [keyword, value] of Object.entries(at))
+        look(NAMED.has(keyword) && isObject(value) ? Object.values(value) : [value]);
     }
   }
   // What stands in one schema can be counted here; what is joined from several is seen by the compiler only.
@@ -125,5 +126,3 @@ const SILENT = new Set([
   'title',
   'writeOnly',
 ]);
-
-const isContainer = (value: unknown): boolean => typeof value === 'object' && value !== null;

@@ -72,6 +72,10 @@ test('a documented path that is not served says so, in its own shape', async () 
   const flat = (await native.json()) as { code: string; message: string; request_id: string };
   assert.equal(flat.code, 'UnsupportedOperation');
   assert.equal(flat.message, 'Files (GET /api/v1/files) is not served by this version.');
+  const policy = await fetch(`${front.url}/api/v1/uploads?action=getPolicy`, { headers: good });
+  const off = (await policy.json()) as { code: string; message: string };
+  assert.equal(off.code, 'UnsupportedOperation');
+  assert.match(off.message, /^Upload policies \(GET \/api\/v1\/uploads\) is not served: there is no bucket/);
   assert.equal(flat.request_id, native.headers.get('x-request-id'));
   const messages = await fetch(`${front.url}/apps/anthropic/v1/messages?beta=true`, {
     method: 'POST',

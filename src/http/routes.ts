@@ -63,7 +63,7 @@ function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
   }));
 }
 
-function unservedRoute({ method, path, name, family, regions }: UnservedRoute, needs: RoutesNeeds): HttpRoute[] {
+function unservedRoute({ method, path, name, family, regions, off }: UnservedRoute, needs: RoutesNeeds): HttpRoute[] {
   return pathsOf(path).map((each) => ({
     methods: withHead(method),
     path: each,
@@ -73,7 +73,8 @@ function unservedRoute({ method, path, name, family, regions }: UnservedRoute, n
     async run(call) {
       await enter(call, needs);
       checkRegion(name, regions, call.address.region);
-      throw new ServiceError('unsupported', `${name} (${method} ${each}) is not served by this version.`);
+      const why = off === undefined ? ' by this version' : `: ${off}`;
+      throw new ServiceError('unsupported', `${name} (${method} ${each}) is not served${why}.`);
     },
   }));
 }

@@ -44,6 +44,15 @@ test('what has an endpoint is on, the rest is off with a reason', () => {
   assert.equal(abroad.find(({ name }) => name === 'Text completion')?.reason, 'offered in cn-beijing only');
 });
 
+test('what is answered with empty lists and refusals is off, and says why', () => {
+  const served = [{ method: 'GET', path: '/api/v1/fine-tunes' }] as const;
+  const states = interfaceStates(served, { regions: REGION_IDS });
+  const found = states.find(({ name }) => name === 'Fine-tunes');
+  assert.deepEqual([found?.state, found?.reason], ['off', 'nothing is trained here']);
+  const uploads = unservedRoutes(served).find(({ path }) => path === '/api/v1/uploads');
+  assert.match(uploads?.off ?? '', /files go to/);
+});
+
 test('documented routes without an endpoint are listed once, those with one are not', () => {
   const served = [{ method: 'POST', path: '/compatible-mode/v1/chat/completions' }] as const;
   const missing = unservedRoutes(served).map(({ method, path }) => `${method} ${path}`);

@@ -17,6 +17,8 @@ export interface PublishedInterface {
   readonly routes: readonly Route[];
   /** It has no path of its own: a model that serves this chooses it, and the region rule is checked on the model. */
   readonly chosenBy?: ModelInterface;
+  /** Why it is off although its paths are answered: with empty lists, with refusals. */
+  readonly off?: string;
 }
 
 const BEIJING: readonly RegionId[] = ['cn-beijing'];
@@ -138,13 +140,40 @@ export const INTERFACES = {
     name: 'Files',
     family: 'native',
     regions: REGION_IDS,
+    routes: [get('/api/v1/files'), post('/api/v1/files'), get('/api/v1/files/:id'), remove('/api/v1/files/:id')],
+  },
+  uploads: {
+    name: 'Upload policies',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [get('/api/v1/uploads')],
+    off: 'there is no bucket beside this service; files go to /api/v1/files',
+  },
+  fineTunes: {
+    name: 'Fine-tunes',
+    family: 'native',
+    regions: REGION_IDS,
     routes: [
-      get('/api/v1/files'),
-      post('/api/v1/files'),
-      get('/api/v1/files/:id'),
-      remove('/api/v1/files/:id'),
-      get('/api/v1/uploads'),
+      get('/api/v1/fine-tunes'),
+      post('/api/v1/fine-tunes'),
+      get('/api/v1/fine-tunes/:id'),
+      remove('/api/v1/fine-tunes/:id'),
+      post('/api/v1/fine-tunes/:id/cancel'),
+      get('/api/v1/fine-tunes/:id/logs'),
+      get('/api/v1/fine-tunes/:id/stream'),
+      get('/api/v1/fine-tunes/:id/checkpoints'),
+      get('/api/v1/fine-tunes/:id/export/:checkpoint'),
+      get('/api/v1/fine-tunes/outputs/:output'),
+      remove('/api/v1/fine-tunes/outputs/:output'),
     ],
+    off: 'nothing is trained here',
+  },
+  encryption: {
+    name: 'Request encryption',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [get('/api/v1/public-keys/latest')],
+    off: 'bodies are not encrypted; use TLS',
   },
   compatibleFiles: {
     name: 'Files (compatible)',
@@ -187,6 +216,12 @@ export const INTERFACES = {
     regions: REGION_IDS,
     routes: [get('/api/v1/models')],
   },
+  tokenizer: {
+    name: 'Tokenizer',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [post('/api/v1/tokenizer')],
+  },
   embeddings: {
     name: 'Embeddings',
     family: 'compatible',
@@ -199,6 +234,25 @@ export const INTERFACES = {
     regions: REGION_IDS,
     routes: [post('/api/v1/services/embeddings/text-embedding/text-embedding')],
   },
+  multimodalEmbeddings: {
+    name: 'Embeddings of images and sound',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [post('/api/v1/services/embeddings/multimodal-embedding/multimodal-embedding')],
+    off: 'no model here makes vectors of them',
+  },
+  rerank: {
+    name: 'Reranking',
+    family: 'compatible',
+    regions: REGION_IDS,
+    routes: [post('/compatible-api/v1/reranks')],
+  },
+  nativeRerank: {
+    name: 'Reranking (native)',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [post('/api/v1/services/rerank/text-rerank/text-rerank')],
+  },
 } as const satisfies Record<string, PublishedInterface>;
 
 /** Every compatible path also answers without its first part. */
@@ -210,7 +264,7 @@ export interface InterfaceState {
   readonly name: string;
   readonly paths: readonly string[];
   readonly regions: readonly RegionId[];
-  /** `off` here: no code for it, or not in any region of this service. Whether its model runs is the catalogue's word. */
+  /** `off` here: no code for it, nothing to do it with, or not in any region of this service. Whether its model runs is the catalogue's word. */
   readonly state: 'on' | 'off';
   /** Why it is off; absent when on. */
   readonly reason?: string;
@@ -231,6 +285,7 @@ export function interfaceStates(
   return Object.values<PublishedInterface>(INTERFACES).map((published) => {
     const paths = [...new Set(published.routes.map((route) => route.path))];
     const facts = { name: published.name, paths, regions: published.regions };
+    if (published.off !== undefined) return { ...facts, state: 'off', reason: published.off };
     const [main] = published.routes;
     const isServed = main !== undefined && have.has(`${main.method} ${main.path}`);
     if (!isServed || (published.chosenBy && !byModel.includes(published.chosenBy))) {
@@ -247,6 +302,8 @@ export interface UnservedRoute extends Route {
   readonly name: string;
   readonly family: Family;
   readonly regions: readonly RegionId[];
+  /** Why, where it is not for want of code. */
+  readonly off?: string;
 }
 
 /** Documented paths without an endpoint: they are answered with a refusal that says so. */
@@ -254,7 +311,9 @@ export function unservedRoutes(served: readonly Route[]): readonly UnservedRoute
   const have = new Set(served.map(({ method, path }) => `${method} ${path}`));
   return Object.values<PublishedInterface>(INTERFACES)
     .filter((published) => !published.chosenBy)
-    .flatMap(({ name, family, regions, routes: all }) => all.map((route) => ({ ...route, name, family, regions })))
+    .flatMap(({ name, family, regions, routes: all, off }) =>
+      all.map((route) => ({ ...route, name, family, regions, ...(off === undefined ? {} : { off }) })),
+    )
     .filter(({ method, path }) => !have.has(`${method} ${path}`));
 }
 

@@ -1,6 +1,7 @@
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
+import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engines/engine.ts';
 import { createLlamaEngine } from '../engines/llama/llama-engine.ts';
 import type { LlamaEngineOptions } from '../engines/llama/llama-engine.ts';
 import { createRegistry } from '../engines/registry.ts';
@@ -19,16 +20,29 @@ const ENGINES_MAX = 2;
 /** How long callers should wait before they ask for a model whose weights are on their way, in s. */
 const DOWNLOAD_RETRY_SECONDS = 30;
 
+/** Characters of an asked name in a message: it is whatever the caller wrote. */
+const ASKED_CHARS_MAX = 64;
+
 export interface ModelState {
   readonly state: 'ready' | 'on-demand' | 'starting' | 'failing' | 'downloading' | 'missing' | 'off';
   /** For people, except when ready. */
   readonly reason?: string;
 }
 
+/** A part of an engine, for as long as somebody works with it. */
+interface PartLease<Part> {
+  readonly engine: Part;
+  release(): void;
+}
+
 /** From a catalogue entry to the engine that runs it. */
 export interface ModelEngines {
   /** The engine, until the lease is released. @throws ServiceError `overloaded` while weights are downloading or missing; `unsupported` for what has no engine. */
   engineFor(model: ResolvedModel): Promise<Lease>;
+  /** The same for vectors. @throws ServiceError as `engineFor`; `unsupported` also for an engine that makes none. */
+  embeddingsFor(model: ResolvedModel): Promise<PartLease<EmbeddingEngine>>;
+  /** The same for scores. */
+  rankingFor(model: ResolvedModel): Promise<PartLease<RankingEngine>>;
   /** Downloads what is missing and starts the engine. @throws ServiceError with the reason. */
   prepare(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
   stateOf(entry: ModelEntry): Promise<ModelState>;
@@ -120,7 +134,23 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
     }
   };
 
+  const partOf = async <Part>(
+    { asked, entry }: ResolvedModel,
+    pick: (engine: TextEngine) => Part | undefined,
+    lacks: string,
+  ): Promise<PartLease<Part>> => {
+    const { engine, release } = await engineOf(entry);
+    const part = pick(engine);
+    if (part !== undefined) return { engine: part, release };
+    release();
+    throw new ServiceError('unsupported', `What runs model ${asked.slice(0, ASKED_CHARS_MAX)} ${lacks}.`, {
+      param: 'model',
+    });
+  };
+
   return {
+    embeddingsFor: (model) => partOf(model, ({ embeddings }) => embeddings, 'makes no vectors'),
+    rankingFor: (model) => partOf(model, ({ ranking }) => ranking, 'does not rank documents'),
     lastTokenAt: (entry) => tokenAt.get(keyOf(entry)),
     engineFor: ({ entry }) => engineOf(entry),
     async prepare(entry, { signal, onProgress }) {

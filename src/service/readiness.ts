@@ -1,3 +1,4 @@
+import { ownInterfaces } from '../catalogue/model.ts';
 import type { Catalogue, ModelEntry, ModelInterface } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
@@ -51,10 +52,6 @@ export async function report({ catalogue, engines, served, interfaces, regions }
   );
   return { interfaces: interfaceStates(served, { regions }), models };
 }
-
-/** A research model is asked on the native path for research only. */
-const ownInterfaces = ({ interfaces }: ModelEntry): readonly ModelInterface[] =>
-  interfaces.includes('research') ? ['research'] : interfaces;
 
 /** Whether a token can be generated now: one was seen lately, or one is generated. */
 export async function readiness(needs: Needs): Promise<{ ready: boolean; reason?: string } & Report> {

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
-import type { Catalogue } from '../catalogue/model.ts';
+import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
@@ -16,20 +16,32 @@ import type { Log } from '../core/telemetry.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
+import { createEmbed } from '../generation/embed.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
+import { createRank } from '../generation/rank.ts';
+import { createTokenize } from '../generation/tokenize.ts';
 import { createHttp } from '../http/server.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
+import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
+import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { fineTunes } from '../protocols/native/fine-tunes/endpoint.ts';
 import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
+import { nativeModelList } from '../protocols/native/models/endpoint.ts';
+import { textRerank } from '../protocols/native/rerank/endpoint.ts';
+import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
+import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
+import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
+import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
 import type { HeldStream } from '../telemetry/held-stream.ts';
@@ -99,26 +111,36 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const engines = overrides.engines ?? openEngines(config, { catalogue, weights, environment, log, clock });
   const answerCheck = createAnswerCheck();
-  const generate = createGenerate({
-    catalogue,
-    engineFor: (model) => engines.engineFor(model),
-    styleOf: ({ entry }) => familyOf(entry.runs.type === 'weights' ? entry.runs.family : 'template'),
-    admission: overrides.admission ?? openAdmission,
-    ledger: overrides.ledger ?? logOnlyLedger,
-    ids: systemIds,
-    answerCheck,
-  });
+  const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
+  const engineFor = (model: ResolvedModel) => engines.engineFor(model);
+  const styleOf = ({ entry }: ResolvedModel) =>
+    familyOf(entry.runs.type === 'weights' ? entry.runs.family : 'template');
+  const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const tokenize = createTokenize({ catalogue, engineFor, styleOf });
+  const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
+  const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'native'] as const;
+  const interfaces = ['chat', 'native', 'embeddings', 'rerank'] as const;
   // What only the native interface can ask for is no model of the compatible list.
-  const models = { catalogue: () => catalogue, served: ['chat'] as const };
-  const asking = { generate, catalogue: () => catalogue, clock, strict: config.strict };
+  const models = { catalogue: () => catalogue, served: ['chat', 'embeddings', 'rerank'] as const };
+  const { strict } = config;
+  const asking = { generate, catalogue: () => catalogue, clock, strict };
   const endpoints: readonly Endpoint[] = [
     chatCompletions(asking),
     textGeneration(asking),
     multimodalGeneration(asking),
     modelList(models),
     modelGet(models),
+    nativeModelList({ catalogue: () => catalogue, served: interfaces }),
+    embeddings({ embed, strict }),
+    textEmbedding({ embed, strict }),
+    rerank({ rank, strict }),
+    textRerank({ rank, strict }),
+    tokenizer({ tokenize, catalogue: () => catalogue, strict }),
+    taskGet({ tasks: noTasks }),
+    taskList({ tasks: noTasks }),
+    taskCancel({ tasks: noTasks }),
+    ...fineTunes(),
   ];
   const regions = regionsOf(config).map(([id]) => id);
   const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };

@@ -18,6 +18,7 @@ describePythonCases('the openai client for Python', {
     'with an unknown model raises NotFoundError',
     'with a temperature of 3 raises BadRequestError, which names the field',
     'lists the models and retrieves one',
+    'gets vectors, as numbers and in base64',
     'sees a request id, another one for each call',
     'may leave out the prefix of the compatible interface',
     'frees the only sequence by an abort in mid-stream',

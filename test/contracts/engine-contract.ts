@@ -104,6 +104,49 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
       assert.ok(types.slice(0, -2).every((type) => type === 'text'));
     });
 
+    it('tells the tokens that it counts', async () => {
+      const { input } = engineRequest(STORY);
+      const tokens = await engine.tokenize(input);
+      assert.equal(tokens.length, await engine.countTokens(input));
+      assert.match(tokens.map(({ text }) => text).join(''), /Tell me a long story about a lighthouse keeper/);
+      assert.ok(tokens.every(({ id }) => Number.isInteger(id) && id >= 0));
+    });
+
+    it('makes the same vector of the same text, another of another, and counts their tokens', async () => {
+      const { embeddings } = engine;
+      assert.ok(embeddings, 'it makes vectors');
+      const { signal } = new AbortController();
+      const embed = (...texts: string[]) =>
+        embeddings.embed(
+          {
+            id: 'contract',
+            owner: { workspace: 'w', key: 'k' },
+            inputs: texts.map((text, at) => ({ text, field: `input[${at}]` })),
+          },
+          signal,
+        );
+      const { vectors, tokens } = await embed(STORY, 'A cat.', STORY);
+      const dimensions = await embeddings.dimensions();
+      assert.deepEqual(
+        vectors.map((vector) => vector.length),
+        [dimensions, dimensions, dimensions],
+      );
+      assert.deepEqual(vectors[2], vectors[0]);
+      assert.notDeepEqual(vectors[1], vectors[0]);
+      assert.deepEqual((await embed(STORY)).vectors, [vectors[0]]);
+      assert.ok(tokens >= 2 * 12 + 2 && tokens < 200, `${tokens} tokens`);
+      await assert.rejects(embed('ok', ''), (error) => {
+        assert.ok(error instanceof ServiceError);
+        assert.deepEqual([error.kind, error.param], ['invalid-request', 'input[1]']);
+        return true;
+      });
+      await assert.rejects(embed('word '.repeat(60_000)), { kind: 'invalid-request', param: 'input[0]' });
+      await assert.rejects(
+        embeddings.embed({ id: 'x', owner: { workspace: 'w', key: 'k' }, inputs: [] }, AbortSignal.abort()),
+        { kind: 'cancelled' },
+      );
+    });
+
     it('counts what it used, and knows the prompt before it begins', async () => {
       const request = engineRequest(STORY, { maxTokens: 12 });
       const { start, events } = await answerOf(engine, request);

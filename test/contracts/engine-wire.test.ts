@@ -6,9 +6,12 @@ import { join } from 'node:path';
 import type { EngineInput, TextEngine } from '../../src/engines/engine.ts';
 import { compileTexts, createFakeNativeModel } from '../../src/engines/llama/__fixtures__/fake-native-model.ts';
 import { createLlamaClient } from '../../src/engines/llama/client.ts';
+import { createEmbed } from '../../src/engines/llama/embed.ts';
 import { createEngineServer } from '../../src/engines/llama/engine-server.ts';
 import type { TokenInput } from '../../src/engines/llama/protocol.ts';
+import { createRank } from '../../src/engines/llama/rank.ts';
 import { createScheduler } from '../../src/engines/llama/scheduler.ts';
+import { createTurns } from '../../src/engines/llama/turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { engineContract } from './engine-contract.ts';
 
@@ -35,7 +38,16 @@ engineContract('llama without its process', async () => {
     compile: compileTexts,
     end: () => undefined,
   });
-  const server = createServer(createEngineServer({ model, scheduler, token: 'secret' }));
+  const aside = { between: scheduler.between, turns: createTurns({ placesMax: 16, waitMsMax: 10_000 }) };
+  const server = createServer(
+    createEngineServer({
+      model,
+      scheduler,
+      embed: createEmbed(model, aside),
+      rank: createRank(model, aside),
+      token: 'secret',
+    }),
+  );
   const socket = join(folder, 'engine.sock');
   await once(server.listen(socket), 'listening');
   const client = createLlamaClient({ socket, token: 'secret' });
@@ -45,6 +57,12 @@ engineContract('llama without its process', async () => {
     start: (request, signal) => client.generate(request, signal),
     model: async () => model.loaded,
     countTokens: (input) => client.countTokens(tokensOf(input)),
+    tokenize: (input) => client.tokenize(tokensOf(input)),
+    embeddings: {
+      dimensions: async () => model.loaded.vectorDimensions ?? 0,
+      embed: (request, signal) => client.embed(request, signal),
+    },
+    ranking: { rank: (request, signal) => client.rank(request, signal) },
     close: async () => client.close(),
   };
   return {

@@ -7,7 +7,15 @@ import { LOGPROB_MIN } from '../../core/limits.ts';
 import { present } from '../../lib/present.ts';
 import { abortReason } from '../abort-reason.ts';
 import { endOnAbort } from '../end-on-abort.ts';
-import type { EngineRequest, EngineStart } from '../engine.ts';
+import type {
+  EmbeddingRequest,
+  Embeddings,
+  EngineRequest,
+  EngineStart,
+  RankingRequest,
+  Rankings,
+  TokenText,
+} from '../engine.ts';
 import type {
   Counts,
   FailureKind,
@@ -29,6 +37,9 @@ export class EngineGoneError extends ServiceError {
 export interface LlamaClient {
   generate(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;
   countTokens(input: TokenInput): Promise<number>;
+  tokenize(input: TokenInput): Promise<readonly TokenText[]>;
+  embed(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings>;
+  rank(request: RankingRequest, signal: AbortSignal): Promise<Rankings>;
   /** Rejects when the process does not answer in time. */
   ping(timeoutMs: number): Promise<void>;
   close(): void;
@@ -67,6 +78,18 @@ export function createLlamaClient({ socket, token, onToken }: ClientOptions): Ll
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
 
+  /** A whole answer, as its JSON. */
+  const ask = async (path: string, body: unknown, signal?: AbortSignal): Promise<unknown> => {
+    if (signal?.aborted) throw abortReason(signal);
+    const response = await call('POST', path, body, signal);
+    if (response.statusCode !== 200) throw await refusalOf(response);
+    try {
+      return JSON.parse(await readText(response));
+    } catch (error) {
+      throw signal?.aborted ? abortReason(signal) : new EngineGoneError(error);
+    }
+  };
+
   return {
     async generate(request, signal) {
       if (signal.aborted) throw abortReason(signal);
@@ -84,10 +107,13 @@ export function createLlamaClient({ socket, token, onToken }: ClientOptions): Ll
       };
     },
     async countTokens(input) {
-      const response = await call('POST', '/count', { input });
-      if (response.statusCode !== 200) throw await refusalOf(response);
-      return (JSON.parse(await readText(response)) as { tokens: number }).tokens;
+      return ((await ask('/count', { input })) as { tokens: number }).tokens;
     },
+    async tokenize(input) {
+      return ((await ask('/tokenize', { input })) as { tokens: readonly TokenText[] }).tokens;
+    },
+    embed: async (request, signal) => (await ask('/embed', request, signal)) as Embeddings,
+    rank: async (request, signal) => (await ask('/rank', request, signal)) as Rankings,
     async ping(timeoutMs) {
       const response = await call('GET', '/health', undefined, AbortSignal.timeout(timeoutMs));
       await readText(response);
@@ -202,6 +228,7 @@ const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> 
   'queue-wait': 'overloaded',
   'key-share': 'rate-limited',
   'slow-reader': 'timeout',
+  unsupported: 'unsupported',
   draining: 'overloaded',
   internal: 'engine-failed',
 };

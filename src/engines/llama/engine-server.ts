@@ -1,15 +1,19 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { timingSafeEqual } from 'node:crypto';
 import type { NativeModel } from './native-model.ts';
-import { parseCall, parseInput } from './parse-call.ts';
-import type { FailureKind, Refusal } from './protocol.ts';
+import type { Embed } from './embed.ts';
+import { parseCall, parseEmbeddingRequest, parseInput, parseRankingRequest } from './parse-call.ts';
+import type { Rank } from './rank.ts';
+import { RefusedError } from './refused-error.ts';
+import type { FailureKind, Refusal, TokenInput } from './protocol.ts';
 import type { Scheduler } from './scheduler.ts';
-import { countTokens } from './tokenize-input.ts';
+import { countTokens, tokenizeInput } from './tokenize-input.ts';
 
 /** HTTP status of a refusal, for people with curl; our client reads the kind. */
 const STATUS: Record<FailureKind, number> = {
   'too-long': 400,
   'slow-reader': 408,
+  unsupported: 400,
   invalid: 400,
   'queue-full': 503,
   'queue-wait': 503,
@@ -24,12 +28,14 @@ const BODY_BYTES_MAX = 256 * 1024 * 1024;
 interface Needs {
   readonly model: NativeModel;
   readonly scheduler: Scheduler;
+  readonly embed: Embed;
+  readonly rank: Rank;
   /** Required as bearer where the socket is not a file in a closed folder. */
   readonly token: string | undefined;
 }
 
 /** The engine's own small HTTP protocol (protocol.ts). */
-export function createEngineServer({ model, scheduler, token }: Needs): RequestListener {
+export function createEngineServer({ model, scheduler, embed, rank, token }: Needs): RequestListener {
   return (request, response) => {
     if (token !== undefined && !isSame(request.headers.authorization ?? '', `Bearer ${token}`)) {
       response.writeHead(401).end();
@@ -42,7 +48,23 @@ export function createEngineServer({ model, scheduler, token }: Needs): RequestL
       case 'GET /health':
         return answer(response, 200, scheduler.health());
       case 'POST /count':
-        return void readJson(request, response, (body) => count(model, response, body));
+        return void readJson(request, response, (body) =>
+          tokenized(response, body, (input) => ({ tokens: countTokens(model, input) })),
+        );
+      case 'POST /tokenize':
+        return void readJson(request, response, (body) =>
+          tokenized(response, body, (input) => ({
+            tokens: tokenizeInput(model, input).map((id) => ({ id, text: textOf(model, id) })),
+          })),
+        );
+      case 'POST /embed':
+        return void readJson(request, response, (body) =>
+          whole(response, (signal) => embed(parseEmbeddingRequest(body), signal)),
+        );
+      case 'POST /rank':
+        return void readJson(request, response, (body) =>
+          whole(response, (signal) => rank(parseRankingRequest(body), signal)),
+        );
       case 'POST /generate':
         return void readJson(request, response, (body) => generate(scheduler, request, response, body));
       default:
@@ -51,12 +73,27 @@ export function createEngineServer({ model, scheduler, token }: Needs): RequestL
   };
 }
 
-function count(model: NativeModel, response: ServerResponse, body: unknown): void {
+function tokenized(response: ServerResponse, body: unknown, answerOf: (input: TokenInput) => unknown): void {
+  const { input } = Object(body) as { input?: unknown };
+  answer(response, 200, answerOf(parseInput(input)));
+}
+
+const decoder = new TextDecoder();
+
+const textOf = (model: NativeModel, token: number): string => decoder.decode(model.tokenBytes(token));
+
+/** One answer, when all of it is there; a closed connection ends the work for it. */
+async function whole(response: ServerResponse, work: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
+  const gone = new AbortController();
+  response.on('close', () => gone.abort());
+  response.on('error', () => undefined); // the peer left; `close` follows
   try {
-    const { input } = Object(body) as { input?: unknown };
-    answer(response, 200, { tokens: countTokens(model, parseInput(input)) });
+    answer(response, 200, await work(gone.signal));
   } catch (error) {
-    refuse(response, { kind: 'invalid', message: error instanceof Error ? error.message : String(error) });
+    if (gone.signal.aborted) return;
+    if (error instanceof RefusedError) return refuse(response, error.refusal);
+    const kind = error instanceof RangeError ? 'invalid' : 'internal';
+    refuse(response, { kind, message: error instanceof Error ? error.message : String(error) });
   }
 }
 
@@ -89,7 +126,7 @@ function generate(scheduler: Scheduler, request: IncomingMessage, response: Serv
 async function readJson(
   request: IncomingMessage,
   response: ServerResponse,
-  use: (body: unknown) => void,
+  use: (body: unknown) => void | Promise<void>,
 ): Promise<void> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -100,7 +137,7 @@ async function readJson(
       if (size > BODY_BYTES_MAX) return refuse(response, { kind: 'invalid', message: 'the call is too large' });
       chunks.push(chunk);
     }
-    use(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+    await use(JSON.parse(Buffer.concat(chunks).toString('utf8')));
   } catch (error) {
     if (!response.headersSent && !response.destroyed)
       refuse(response, { kind: 'invalid', message: error instanceof Error ? error.message : String(error) });

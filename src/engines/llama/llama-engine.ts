@@ -88,9 +88,16 @@ export async function createLlamaEngine(
     return { ...started, batches: failingWith(started.batches, fail) };
   };
 
-  const count = async (input: TokenInput): Promise<number> => {
-    const up = await supervisor.ready();
-    return await up.client.countTokens(input).catch(failureOf(up));
+  /** For calls that have one answer: what a dying process took with it is asked once more. */
+  const asked = async <T>(ask: (client: LlamaClient) => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const once = async (): Promise<T> => {
+      const up = await supervisor.ready(signal);
+      return await ask(up.client).catch(failureOf(up));
+    };
+    return await once().catch((error: unknown) => {
+      if (!(error instanceof EngineGoneError)) throw error;
+      return once();
+    });
   };
 
   return {
@@ -120,13 +127,13 @@ export async function createLlamaEngine(
     async model() {
       return (await supervisor.ready()).model;
     },
-    async countTokens(input) {
-      const tokens = promptInput(input);
-      return await count(tokens).catch((error: unknown) => {
-        if (!(error instanceof EngineGoneError)) throw error;
-        return count(tokens);
-      });
+    countTokens: (input) => asked((client) => client.countTokens(promptInput(input))),
+    tokenize: (input) => asked((client) => client.tokenize(promptInput(input))),
+    embeddings: {
+      dimensions: async () => (await supervisor.ready()).model.vectorDimensions ?? 0,
+      embed: (request, signal) => asked((client) => client.embed(request, signal), signal),
     },
+    ranking: { rank: (request, signal) => asked((client) => client.rank(request, signal), signal) },
     async close() {
       await supervisor.stop();
       for (const folder of [place.folder, place.stateFolder]) rmSync(folder, { recursive: true, force: true });

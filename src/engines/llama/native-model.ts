@@ -3,6 +3,10 @@ import type { Llama, LlamaContext, LlamaModel } from 'node-llama-cpp';
 import { assert } from '../../lib/assert.ts';
 import type { LoadedModel } from '../engine.ts';
 import type { ProcessOptions } from './protocol.ts';
+import { openNativeEmbeddings } from './native-embeddings.ts';
+import type { NativeEmbeddings } from './native-embeddings.ts';
+import { openNativeRanking } from './native-ranking.ts';
+import type { NativeRanking } from './native-ranking.ts';
 import { createNativeGrammars } from './native-grammars.ts';
 import type { BindingGrammars, NativeGrammar } from './native-grammars.ts';
 import { createRawProbabilities } from './raw-probabilities.ts';
@@ -48,6 +52,10 @@ export interface NativeModel {
   saveState(sequence: number, tokens: readonly number[], file: string): Promise<void>;
   /** Into an empty sequence. @returns the tokens it holds now. @throws Error when the file cannot be read. */
   loadState(sequence: number, file: string): Promise<number[]>;
+  /** Another context of the same weights; its memory is taken here. */
+  openEmbeddings(options: { readonly textTokensMax: number }): Promise<NativeEmbeddings>;
+  /** The same; undefined where the model was not trained to rank. */
+  openRanking(): Promise<NativeRanking | undefined>;
   dispose(): Promise<void>;
 }
 
@@ -139,7 +147,8 @@ export async function openNativeModel(options: OpenOptions): Promise<NativeModel
     failedCreationRemedy: false,
   });
   const internals = reach(llama, model, context);
-  return build({ llama, model, context, internals, contextTokens, sequences: options.sequences });
+  const { sequences, threads } = options;
+  return build({ llama, model, context, internals, contextTokens, sequences, threads });
 }
 
 /** The one place that looks behind the library's public face. */
@@ -167,9 +176,10 @@ interface Opened {
   internals: Internals;
   contextTokens: number;
   sequences: number;
+  threads: number;
 }
 
-function build({ llama, model, context, internals, contextTokens, sequences }: Opened): NativeModel {
+function build({ llama, model, context, internals, contextTokens, sequences, threads }: Opened): NativeModel {
   const { context: binding, model: vocabulary } = internals;
   const metadata = model.fileInfo.metadata;
   const vocabularySize = metadata.tokenizer?.ggml?.tokens?.length ?? 0;
@@ -194,6 +204,7 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
     loaded: {
       contextTokens,
       vocabularySize,
+      vectorDimensions: model.embeddingVectorSize,
       ...(typeof chatTemplate === 'string' ? { chatTemplate } : {}),
       specialTokens: special.map(({ text }) => text),
       bosToken: vocabulary.tokenBos() >= 0 ? vocabulary.getTokenString(vocabulary.tokenBos()) : '',
@@ -264,6 +275,9 @@ function build({ llama, model, context, internals, contextTokens, sequences }: O
     },
     loadState: async (sequence, file) =>
       Array.from(await binding.loadSequenceStateFromFile(file, sequence, contextTokens)),
+    openEmbeddings: ({ textTokensMax }) =>
+      openNativeEmbeddings(model, { textTokensMax: Math.min(textTokensMax, contextTokens), threads }),
+    openRanking: () => openNativeRanking(model, { threads }),
     async dispose() {
       await context.dispose();
       await model.dispose();

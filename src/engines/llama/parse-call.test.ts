@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHASES_MAX } from '../../core/limits.ts';
-import { parseCall } from './parse-call.ts';
+import { parseCall, parseEmbeddingRequest, parseRankingRequest } from './parse-call.ts';
 
 const CALL = {
   id: 'a',
@@ -72,4 +72,24 @@ test('whatever is missing or wrong is refused by name', () => {
     assert.throws(() => parseCall({ ...CALL, ...change }), says);
   }
   for (const body of [null, [], 'x', undefined]) assert.throws(() => parseCall(body), /the call must be an object/);
+});
+
+const EMBEDDING = { id: 'a', owner: CALL.owner, inputs: [{ text: 'Hi', field: 'input' }] };
+const RANKING = { id: 'a', owner: CALL.owner, query: { text: 'q', field: 'query' }, documents: EMBEDDING.inputs };
+
+test('work beside generation is taken as it is, or refused by name', () => {
+  assert.equal(parseEmbeddingRequest(EMBEDDING), EMBEDDING);
+  assert.equal(parseRankingRequest(RANKING), RANKING);
+  for (const [change, says] of [
+    [{ inputs: [] }, /inputs must not be empty/],
+    [{ inputs: 'Hi' }, /inputs must be an array/],
+    [{ inputs: ['Hi'] }, /inputs\[0\] must be an object/],
+    [{ inputs: [{ text: 1, field: 'input' }] }, /inputs\[0\]\.text must be a string/],
+    [{ inputs: [{ text: 'Hi' }] }, /inputs\[0\]\.field must be a string/],
+    [{ owner: { workspace: 'w' } }, /owner\.key/],
+    [{ id: 5 }, /id must be a string/],
+  ] as const)
+    assert.throws(() => parseEmbeddingRequest({ ...EMBEDDING, ...change }), says);
+  assert.throws(() => parseRankingRequest({ ...RANKING, query: 'q' }), /query must be an object/);
+  assert.throws(() => parseRankingRequest({ ...RANKING, documents: [] }), /documents must not be empty/);
 });

@@ -1,5 +1,6 @@
 import { PHASES_MAX, TRIGGERS_MAX } from '../../core/limits.ts';
 import { compileTrigger } from '../triggers.ts';
+import type { EmbeddingRequest, RankingRequest } from '../engine.ts';
 import type { GenerateCall, TokenInput } from './protocol.ts';
 
 /**
@@ -8,10 +9,8 @@ import type { GenerateCall, TokenInput } from './protocol.ts';
  */
 export function parseCall(body: unknown): GenerateCall {
   const call = objectOf(body, 'the call');
-  const owner = objectOf(call['owner'], 'owner');
   text(call['id'], 'id');
-  text(owner['workspace'], 'owner.workspace');
-  text(owner['key'], 'owner.key');
+  parseOwner(call);
   parseInput(call['input']);
   parseSampling(objectOf(call['sampling'], 'sampling'));
   const stop = objectOf(call['stop'], 'stop');
@@ -37,6 +36,43 @@ export function parseInput(value: unknown): TokenInput {
   else if (input['type'] === 'segments') segments(input['segments'], 'input.segments');
   else throw new RangeError('input.type must be segments or tokens');
   return value as TokenInput;
+}
+
+/** @throws RangeError as `parseCall`. */
+export function parseEmbeddingRequest(body: unknown): EmbeddingRequest {
+  const request = objectOf(body, 'the call');
+  text(request['id'], 'id');
+  parseOwner(request);
+  parseTexts(request['inputs'], 'inputs');
+  return body as EmbeddingRequest;
+}
+
+/** @throws RangeError as `parseCall`. */
+export function parseRankingRequest(body: unknown): RankingRequest {
+  const request = objectOf(body, 'the call');
+  text(request['id'], 'id');
+  parseOwner(request);
+  parseText(request['query'], 'query');
+  parseTexts(request['documents'], 'documents');
+  return body as RankingRequest;
+}
+
+function parseTexts(value: unknown, at: string): void {
+  const texts = listOf(value, at);
+  if (texts.length === 0) throw new RangeError(`${at} must not be empty`);
+  for (const [index, each] of texts.entries()) parseText(each, `${at}[${index}]`);
+}
+
+function parseText(value: unknown, at: string): void {
+  const input = objectOf(value, at);
+  text(input['text'], `${at}.text`);
+  text(input['field'], `${at}.field`);
+}
+
+function parseOwner(call: Readonly<Record<string, unknown>>): void {
+  const owner = objectOf(call['owner'], 'owner');
+  text(owner['workspace'], 'owner.workspace');
+  text(owner['key'], 'owner.key');
 }
 
 function parseSampling(sampling: Readonly<Record<string, unknown>>): void {

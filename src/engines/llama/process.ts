@@ -12,12 +12,15 @@ import {
   EXPLICIT_CACHE_MS,
   EXPLICIT_CACHE_WORKSPACE_BYTES_MAX,
 } from '../../core/limits.ts';
+import { createEmbed } from './embed.ts';
 import { createEngineServer } from './engine-server.ts';
 import { createGrammarCompiler } from './grammar-compiler.ts';
 import { openNativeModel } from './native-model.ts';
 import { createPrefixStore } from './prefix-store.ts';
 import type { ProcessOptions, Ready } from './protocol.ts';
+import { createRank } from './rank.ts';
 import { createScheduler } from './scheduler.ts';
+import { createTurns } from './turns.ts';
 
 /** Ours: how long a reader may take nothing, in ms. Above a stalled network's usual hiccups. */
 const READER_WAIT_MS_MAX = 30_000;
@@ -66,7 +69,19 @@ const scheduler = createScheduler(model, {
     process.kill(process.pid, 'SIGKILL');
   },
 });
-const server = createServer(createEngineServer({ model, scheduler, token: options.token }));
+const aside = {
+  between: scheduler.between,
+  turns: createTurns({ placesMax: options.queuePlacesMax, waitMsMax: options.queueWaitMsMax }),
+};
+const server = createServer(
+  createEngineServer({
+    model,
+    scheduler,
+    embed: createEmbed(model, aside),
+    rank: createRank(model, aside),
+    token: options.token,
+  }),
+);
 server.requestTimeout = 0;
 server.keepAliveTimeout = 600_000;
 

@@ -8,6 +8,9 @@ import type { EngineInput, EngineRequest, LoadedModel } from '../engine.ts';
  *   GET  /model     -> LoadedModel
  *   GET  /health    -> Health
  *   POST /count     {input}       -> {tokens}
+ *   POST /tokenize  {input}       -> {tokens: [{id, text}]}
+ *   POST /embed     EmbeddingRequest -> Embeddings, or 4xx/5xx and a Refusal
+ *   POST /rank      RankingRequest -> Rankings, or 4xx/5xx and a Refusal
  *   POST /generate  GenerateCall  -> 200 and one Line per line (NDJSON), or 4xx/5xx and a Refusal
  *
  * Closing the connection cancels. `curl --unix-socket SOCKET http://engine/generate -d '{…}'` can drive it.
@@ -93,6 +96,7 @@ export type FailureKind =
   | 'queue-wait'
   | 'key-share'
   | 'slow-reader'
+  | 'unsupported'
   | 'draining'
   | 'internal';
 

@@ -37,6 +37,8 @@ export interface Running {
  */
 export interface Scheduler {
   submit(call: GenerateCall, caller: Caller): Running;
+  /** Work for another context of the model, between two ticks: the processor is the same. It should take no longer than one. */
+  between<T>(work: () => Promise<T>): Promise<T>;
   health(): Health;
   /** Refuses newcomers; resolves when nothing runs any more. */
   drain(): Promise<void>;
@@ -76,6 +78,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     end: options.end,
     isIdle: () => jobs.size === 0 && queue.length === 0,
   });
+  const asides: (() => Promise<void>)[] = [];
   let isTicking = false;
   let isDraining = false;
   let onIdle: (() => void)[] = [];
@@ -208,6 +211,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
       reap();
       await admit();
       const isWorking = await tick();
+      await asides.shift()?.();
       // Sockets are served between ticks.
       await new Promise((resolve) => setImmediate(resolve));
       if (!isWorking && !hasWork()) break;
@@ -220,6 +224,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     !choice.isFinished && !choice.job.isPaused && !choice.job.isCancelled && choice.pending.length > 0;
 
   const hasWork = (): boolean => {
+    if (asides.length > 0) return true;
     if ([...jobs].some((job) => job.isCancelled || job.isStalled || job.choices.some(isReady))) return true;
     const next = queue.peek();
     return next !== undefined && slots.free >= next.call.choices;
@@ -458,6 +463,11 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
 
   return {
     submit,
+    between: (work) =>
+      new Promise((resolve, reject) => {
+        asides.push(() => work().then(resolve, reject));
+        wake();
+      }),
     health: () => ({
       busySequences: model.sequences - slots.free,
       sequences: model.sequences,

@@ -4,13 +4,15 @@ import { linkedAbort } from '../../lib/linked-abort.ts';
 import { present } from '../../lib/present.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
+import { textOf } from '../../core/message.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
 import { abortReason } from '../abort-reason.ts';
 import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, SampledToken } from '../choice-output.ts';
-import type { EngineInput, EngineRequest, LoadedModel, TextEngine } from '../engine.ts';
+import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
 import { createTriggers } from '../triggers.ts';
+import { createScriptedEmbeddings, SCRIPTED_DIMENSIONS, wordId } from './scripted-embeddings.ts';
 
 /** What the engine does next. Tokens are pieces of text, or bytes, which may be halves of characters. */
 export type Step =
@@ -58,6 +60,7 @@ export function createScriptedEngine({
   const model: LoadedModel = {
     contextTokens,
     vocabularySize: 65_536,
+    vectorDimensions: SCRIPTED_DIMENSIONS,
     chatTemplate: TEMPLATE,
     specialTokens: SPECIAL_TOKENS,
     bosToken: '',
@@ -146,6 +149,8 @@ export function createScriptedEngine({
     },
     model: async () => model,
     countTokens: async (input) => tokensOf(input),
+    tokenize: async (input) => wordsOf(input),
+    embeddings: createScriptedEmbeddings({ textTokensMax: contextTokens }),
     close: async () => undefined,
   };
 }
@@ -296,6 +301,13 @@ function tokensOf(input: EngineInput): number {
   if (input.type === 'messages') return input.messages.length;
   const text = input.segments.map((segment) => segment.text).join('');
   return Math.max(1, text.match(/\S+/g)?.length ?? 1);
+}
+
+function wordsOf(input: EngineInput): readonly TokenText[] {
+  if (input.type === 'tokens') return input.tokens.map((id) => ({ id, text: '' }));
+  if (input.type === 'messages') return input.messages.map((message, id) => ({ id, text: textOf(message) }));
+  const text = input.segments.map((segment) => segment.text).join('');
+  return (text.match(/\s*\S+/g) ?? [text]).map((word) => ({ id: wordId(word), text: word }));
 }
 
 function logprobOf(token: string, top: number): TokenLogprob {

@@ -93,6 +93,12 @@ export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
     async countTokens() {
       throw new ServiceError('unsupported', 'The model of this request runs on a server that does not count tokens.');
     },
+    async tokenize() {
+      throw new ServiceError(
+        'unsupported',
+        'The model of this request runs on a server that does not tell its tokens.',
+      );
+    },
     close: async () => connection.close(),
   };
 }

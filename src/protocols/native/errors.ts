@@ -49,6 +49,10 @@ export const status = (kind: ErrorKind): number => NATIVE_ERRORS[kind].status;
 
 /** The flat shape, strings only: null in one of them breaks the Java client (wire.md section 11, 4). */
 export function errorBody(error: ServiceError, requestId: string): object {
+  return { ...codeAndMessage(error), request_id: requestId };
+}
+
+export function codeAndMessage(error: ServiceError): { readonly code: string; readonly message: string } {
   const { code, sentence } = NATIVE_ERRORS[error.kind];
-  return { code, message: withSentence(sentence, error.message), request_id: requestId };
+  return { code, message: withSentence(sentence, error.message) };
 }

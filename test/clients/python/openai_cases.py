@@ -134,6 +134,18 @@ def models(client):
     expect_error(openai.NotFoundError, lambda: client.models.retrieve("no-such-model"))
 
 
+@case("gets vectors, as numbers and in base64")
+def vectors(client):
+    def embed(**more):
+        return client.embeddings.create(model="text-embedding-v4", input=["A cat.", "A dog."], **more)
+
+    own, numbers, coded = embed(), embed(encoding_format="float"), embed(encoding_format="base64")
+    expect([entry.index for entry in own.data] == [0, 1] and own.usage.prompt_tokens >= 6, own.usage)
+    near = [abs(a - b) < 1e-6 for a, b in zip(own.data[0].embedding, numbers.data[0].embedding)]
+    expect(len(near) == len(numbers.data[0].embedding) > 0 and all(near))
+    expect(isinstance(coded.data[0].embedding, str), type(coded.data[0].embedding))
+
+
 @case("sees a request id, another one for each call")
 def request_id(client):
     def call():

@@ -25,6 +25,9 @@ export interface FakeOptions {
   /** Runs in the middle of each decode, before its result is known. A throw is a failed decode. */
   readonly onDecode?: (items: readonly DecodeItem[], count: number) => void;
   readonly canTruncate?: boolean;
+  readonly canRank?: boolean;
+  /** Runs in the middle of each evaluation of a piece of a text for its vector. A throw is a failed one. */
+  readonly onPiece?: (tokens: readonly number[]) => void;
   /** Runs before a state is written; a throw is a full disk. */
   readonly onSave?: (file: string) => void;
 }
@@ -52,6 +55,8 @@ export function createFakeNativeModel({
   answer,
   onDecode,
   canTruncate = true,
+  canRank = false,
+  onPiece,
   onSave,
 }: FakeOptions = {}): FakeNativeModel {
   const cells: number[][] = Array.from({ length: sequences }, () => []);
@@ -85,6 +90,7 @@ export function createFakeNativeModel({
     loaded: {
       contextTokens,
       vocabularySize: VOCABULARY_SIZE,
+      vectorDimensions: 4,
       specialTokens: [...Object.keys(SPECIAL), ...Object.keys(MARKUP)],
       bosToken: '',
       eosToken: '<|im_end|>',
@@ -176,9 +182,40 @@ export function createFakeNativeModel({
       cellsOf(sequence).push(...tokens);
       return [...tokens];
     },
+    openEmbeddings: async ({ textTokensMax }) => {
+      let read: number[] = [];
+      return {
+        textTokensMax: Math.min(textTokensMax, contextTokens),
+        pieceTokensMax: 4,
+        framed: (tokens) => [IM_START, ...tokens],
+        async evaluate(tokens, at) {
+          if (at === 0) read = [];
+          assert.equal(at, read.length, 'the text is not continued where it ends');
+          assert.ok(tokens.length > 0 && tokens.length <= 4, `a piece of ${tokens.length} tokens`);
+          await new Promise((resolve) => setImmediate(resolve));
+          onPiece?.(tokens);
+          read.push(...tokens);
+        },
+        vector: () => vectorOf(read),
+      };
+    },
+    openRanking: async () => {
+      if (!canRank) return undefined;
+      return {
+        tokensMax: 64,
+        tokens: (query, document) => encoder.encode(query + document).length,
+        score: async (query, document) => (document.includes(query) ? 0.9 : 0.1),
+      };
+    },
     dispose: async () => undefined,
   };
 }
+
+/** How often each of the first tokens stands in the text, and how long it is. */
+const vectorOf = (tokens: readonly number[]): number[] => [
+  ...[97, 98, 99].map((letter) => tokens.filter((token) => token === letter).length),
+  tokens.length,
+];
 
 /** Grammars of the fake model are texts. `bad` is refused; `broken` only shows when the library parses it. */
 export const compileTexts: CompileGrammars = async (grammars) =>

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { RequestContext } from '../core/context.ts';
+import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
+import { ENTRY } from './__fixtures__/house.ts';
+import { createTokenize } from './tokenize.ts';
+
+const context: RequestContext = {
+  requestId: 'r',
+  owner: { workspace: 'w', region: 'cn-beijing', keyId: 'k' },
+  signal: new AbortController().signal,
+  log: { add: () => undefined, warn: () => undefined },
+};
+
+const scripted = createScriptedEngine({ script: () => [] });
+
+function createHouse(engine = scripted) {
+  const books = { leases: 0 };
+  const tokenize = createTokenize({
+    catalogue: { resolve: (asked) => ({ asked, entry: ENTRY }) },
+    engineFor: async () => {
+      books.leases++;
+      return { engine, release: () => void books.leases-- };
+    },
+    styleOf: () => ({ defaultSystem: 'Be kind.' }),
+  });
+  return { books, tokenize };
+}
+
+test('a text is cut as it is', async () => {
+  const { tokenize, books } = createHouse();
+  const { tokens, prompt } = await tokenize(
+    { model: 'm', input: { type: 'text', text: 'Hello big world' } },
+    { interface: 'native' },
+    context,
+  );
+  assert.deepEqual(
+    tokens.map(({ text }) => text),
+    ['Hello', ' big', ' world'],
+  );
+  assert.equal(prompt, undefined);
+  assert.equal(books.leases, 0);
+});
+
+test('a conversation is cut as the prompt that it becomes, the default system text included', async () => {
+  const { tokenize } = createHouse();
+  const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
+  const { tokens, prompt } = await tokenize(
+    { model: 'm', input: { type: 'messages', messages } },
+    { interface: 'native' },
+    context,
+  );
+  assert.equal(
+    prompt,
+    '<|im_start|>system\nBe kind.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n',
+  );
+  assert.equal(tokens.map(({ text }) => text).join(''), prompt.trimEnd());
+});
+
+test('an engine that renders prompts itself keeps its tokens to itself', async () => {
+  const chat = { ...scripted, capabilities: { ...scripted.capabilities, input: 'chat' as const } };
+  const { tokenize, books } = createHouse(chat);
+  await assert.rejects(tokenize({ model: 'm', input: { type: 'text', text: 'x' } }, { interface: 'native' }, context), {
+    kind: 'unsupported',
+    param: 'model',
+  });
+  assert.equal(books.leases, 0);
+});

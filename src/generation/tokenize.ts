@@ -1,0 +1,57 @@
+import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
+import type { RequestContext } from '../core/context.ts';
+import { ServiceError } from '../core/error.ts';
+import type { Message } from '../core/message.ts';
+import type { TokenText } from '../engines/engine.ts';
+import type { Lease } from '../engines/registry.ts';
+import { createPromptRenderer } from './prompt.ts';
+
+/** A text as it is, or a conversation as the model would read it. */
+export type TokenizeInput =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'messages'; readonly messages: readonly Message[] };
+
+export interface Tokenized {
+  readonly tokens: readonly TokenText[];
+  /** The whole prompt of a conversation. */
+  readonly prompt?: string;
+}
+
+/** @throws ServiceError of any kind the catalogue refuses with; `unsupported` where the engine keeps its tokens to itself. */
+export type Tokenize = (
+  wish: { readonly model: string; readonly input: TokenizeInput },
+  on: { readonly interface: ModelInterface },
+  context: RequestContext,
+) => Promise<Tokenized>;
+
+export interface TokenizeNeeds {
+  readonly catalogue: Pick<Catalogue, 'resolve'>;
+  readonly engineFor: (model: ResolvedModel) => Promise<Lease>;
+  readonly styleOf: (model: ResolvedModel) => { readonly defaultSystem?: string | undefined };
+}
+
+/** Tokens without an answer; takes no place in any queue. */
+export function createTokenize({ catalogue, engineFor, styleOf }: TokenizeNeeds): Tokenize {
+  const rendererOf = createPromptRenderer();
+  return async ({ model: asked, input }, { interface: wanted }, { owner, log }) => {
+    const model = catalogue.resolve(asked, { interface: wanted, region: owner.region });
+    log.add({ model: model.entry.name });
+    const { engine, release } = await engineFor(model);
+    try {
+      if (engine.capabilities.input === 'chat')
+        throw new ServiceError('unsupported', `Model ${asked} runs on a server that does not tell its tokens.`, {
+          param: 'model',
+        });
+      if (input.type === 'text') {
+        const segments = [{ text: input.text, special: false }];
+        return { tokens: await engine.tokenize({ type: 'segments', segments }) };
+      }
+      const { defaultSystem } = styleOf(model);
+      const segments = rendererOf(await engine.model())(input.messages, { defaultSystem });
+      const prompt = segments.map(({ text }) => text).join('');
+      return { tokens: await engine.tokenize({ type: 'segments', segments }), prompt };
+    } finally {
+      release();
+    }
+  };
+}

@@ -1,0 +1,50 @@
+import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
+import type { RequestContext } from '../core/context.ts';
+import type { EngineOwner } from '../engines/engine.ts';
+import type { Admission } from './admission.ts';
+import type { Ledger, Reservation } from './ledger.ts';
+
+export interface WithEngineNeeds<Engine> {
+  readonly catalogue: Pick<Catalogue, 'resolve'>;
+  /** The engine of a model, held until the work is done; loads it if need be. */
+  readonly engineFor: (model: ResolvedModel) => Promise<{ readonly engine: Engine; release(): void }>;
+  readonly admission: Admission;
+  readonly ledger: Ledger;
+}
+
+/** What the work consumed, and what came of it. */
+interface Done<Result> {
+  readonly promptTokens: number;
+  readonly result: Result;
+}
+
+/**
+ * Work that has one answer and writes no text: admitted, held, written down and let go of as a generation is.
+ * @throws ServiceError of any kind the catalogue, the admission, the engine or the work refuses with.
+ */
+export async function withEngine<Engine, Result>(
+  { catalogue, engineFor, admission, ledger }: WithEngineNeeds<Engine>,
+  asked: { readonly model: string; readonly interface: ModelInterface },
+  { requestId, owner, signal, log }: RequestContext,
+  work: (engine: Engine, owner: EngineOwner) => Promise<Done<Result>>,
+): Promise<Result> {
+  const model = catalogue.resolve(asked.model, { interface: asked.interface, region: owner.region });
+  log.add({ model: model.entry.name });
+  const owned = { owner, model: model.entry.name, choices: 1 };
+  const permit = await admission.admit(owned);
+  let lease: { readonly engine: Engine; release(): void } | undefined;
+  let reservation: Reservation | undefined;
+  let done: Done<Result> | undefined;
+  try {
+    lease = await engineFor(model);
+    reservation = await ledger.reserve({ requestId, ...owned });
+    done = await work(lease.engine, { workspace: `${owner.region}/${owner.workspace}`, key: owner.keyId });
+    log.add({ promptTokens: done.promptTokens });
+    return done.result;
+  } finally {
+    permit.release();
+    lease?.release();
+    const how = done ? 'finished' : signal.aborted ? 'cancelled' : 'failed';
+    reservation?.settle({ promptTokens: done?.promptTokens ?? 0, cachedTokens: 0, completionTokens: 0 }, how);
+  }
+}

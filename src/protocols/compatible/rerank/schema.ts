@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { RERANK_DOCUMENTS_MAX } from '../../../core/limits.ts';
+import { listOf } from '../../list-of.ts';
+import type { RuleTexts } from '../../parse.ts';
+
+// wire.md 10, rerank compat: the native fields in one flat body.
+
+export const RerankBody = z.object({
+  model: z.string().min(1),
+  query: z.string().min(1),
+  documents: listOf(z.string(), { min: 1, max: RERANK_DOCUMENTS_MAX }),
+  top_n: z.int().min(1).nullish(),
+  return_documents: z.boolean().nullish(),
+  instruct: z.string().nullish(),
+});
+
+export const rerankTexts: RuleTexts = {
+  documents: `documents must be an array of 1 to ${RERANK_DOCUMENTS_MAX} strings`,
+  'documents[]': 'documents must be an array of strings',
+};

@@ -1,0 +1,35 @@
+import type { RequestContext } from '../../../core/context.ts';
+import { ServiceError } from '../../../core/error.ts';
+import type { Endpoint, EndpointRequest, Reply } from '../../endpoint.ts';
+import { FAMILIES } from '../../families.ts';
+
+export const REQUEST_ID = '00000000-0000-4000-8000-000000000000';
+
+export const CONTEXT: RequestContext = {
+  requestId: REQUEST_ID,
+  owner: { workspace: 'w', region: 'cn-beijing', keyId: 'key_1' },
+  signal: new AbortController().signal,
+  log: { add: () => undefined, warn: () => undefined },
+};
+
+export interface Asked extends Partial<Omit<EndpointRequest, 'query'>> {
+  /** As in a URL. */
+  readonly query?: string;
+}
+
+/** What `http` would say: status and JSON of an unstreamed answer or of a refusal, and headers besides. */
+export async function ask(
+  endpoint: Endpoint,
+  { body, params = {}, query = '', headers = {} }: Asked = {},
+): Promise<{ readonly status: number; readonly body: unknown; readonly headers: Readonly<Record<string, string>> }> {
+  const family = FAMILIES[endpoint.family];
+  let reply: Reply;
+  try {
+    reply = await endpoint.handle({ body, params, query: new URLSearchParams(query), headers }, CONTEXT);
+  } catch (thrown) {
+    const error = ServiceError.from(thrown);
+    return { status: family.status(error.kind), body: family.errorBody(error, REQUEST_ID), headers: {} };
+  }
+  if (reply.type === 'stream') throw new Error('the answer is a stream');
+  return { status: reply.status, body: reply.body, headers: reply.headers ?? {} };
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError } from '../../../core/error.ts';
+import type { RankingWish } from '../../../generation/rank.ts';
+import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
+import { textRerank } from './endpoint.ts';
+
+function createHouse() {
+  const wishes: RankingWish[] = [];
+  const endpoint = textRerank({
+    async rank(wish) {
+      wishes.push(wish);
+      const results = [
+        { index: 1, score: 0.93 },
+        { index: 0, score: 0.34 },
+      ];
+      return { results, promptTokens: 79 };
+    },
+  });
+  return { wishes, create: (body: unknown) => ask(endpoint, { body }) };
+}
+
+const input = { query: 'q', documents: ['a', 'b'] };
+
+test('answers the golden object, with the documents where they are wanted', async () => {
+  const { create, wishes } = createHouse();
+  const { body } = await create({ model: 'm', input, parameters: { top_n: 2 } });
+  assert.equal(
+    JSON.stringify(body),
+    '{"output":{"results":[{"index":1,"relevance_score":0.93},{"index":0,"relevance_score":0.34}]},' +
+      `"usage":{"total_tokens":79},"request_id":"${REQUEST_ID}"}`,
+  );
+  assert.deepEqual(wishes, [
+    {
+      model: 'm',
+      query: { text: 'q', field: 'input.query' },
+      documents: [
+        { text: 'a', field: 'input.documents[0]' },
+        { text: 'b', field: 'input.documents[1]' },
+      ],
+      top: 2,
+    },
+  ]);
+  const full = await create({ model: 'm', input, parameters: { return_documents: true, instruct: 'x' } });
+  const { output } = full.body as { output: { results: unknown[] } };
+  assert.deepEqual(output.results[0], { index: 1, relevance_score: 0.93, document: { text: 'b' } });
+  assert.deepEqual(full.headers, { 'x-parley-ignored': 'parameters.instruct' });
+});
+
+for (const [change, says] of [
+  [{ documents: [] }, /input\.documents must be an array of 1 to 500 strings/],
+  [{ documents: [1] }, /input\.documents must be an array of strings/],
+  [{ query: '' }, /input\.query must have at least 1 characters/],
+  [{ query: undefined }, /^Required parameter\(input\.query\) missing/],
+] as const) {
+  test(`refuses ${JSON.stringify(change)}`, async () => {
+    const { status, body } = await createHouse().create({ model: 'm', input: { ...input, ...change } });
+    assert.deepEqual([status, (body as { code: string }).code], [400, 'InvalidParameter']);
+    assert.match((body as { message: string }).message, says);
+  });
+}
+
+test('without a model for it, it refuses in its shape', async () => {
+  const refusal = new ServiceError('unsupported', 'svc-rerank: No reranking model is configured.', { param: 'model' });
+  const endpoint = textRerank({ rank: () => Promise.reject(refusal) });
+  assert.deepEqual(await ask(endpoint, { body: { model: 'gte-rerank-v2', input } }), {
+    status: 400,
+    body: {
+      code: 'UnsupportedOperation',
+      message: 'svc-rerank: No reranking model is configured.',
+      request_id: REQUEST_ID,
+    },
+    headers: {},
+  });
+});

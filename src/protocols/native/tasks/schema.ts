@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { TaskFilter, TaskStatus } from '../../../resources/tasks/task.ts';
+import { present } from '../../../lib/present.ts';
+import type { RuleTexts } from '../../parse.ts';
+import { pageQuery, pageTexts } from '../page.ts';
+
+const STATUSES = ['PENDING', 'RUNNING', 'SUSPENDED', 'SUCCEEDED', 'FAILED', 'CANCELED', 'UNKNOWN'] as const;
+
+/** `YYYYMMDDhhmmss`, UTC, as the clients' documentation writes it; to milliseconds. */
+const Time = z
+  .string()
+  .regex(/^\d{14}$/)
+  .transform((digits) => Date.parse(digits.replace(/^(....)(..)(..)(..)(..)(..)$/, '$1-$2-$3T$4:$5:$6Z')))
+  .refine(Number.isFinite);
+
+export const TaskListQuery = z.object({
+  ...pageQuery,
+  task_id: z.string().optional(),
+  start_time: Time.optional(),
+  end_time: Time.optional(),
+  model_name: z.string().optional(),
+  status: z.enum(STATUSES).optional(),
+  region: z.string().optional(),
+  api_key_id: z.string().optional(),
+});
+export type TaskListWire = z.output<typeof TaskListQuery>;
+
+export const taskListTexts: RuleTexts = {
+  ...pageTexts,
+  start_time: 'start_time must be YYYYMMDDhhmmss',
+  end_time: 'end_time must be YYYYMMDDhhmmss',
+};
+
+/** No task that can be listed has a status that is UNKNOWN. */
+const FILTERS: Record<(typeof STATUSES)[number], TaskStatus | undefined> = {
+  PENDING: 'pending',
+  RUNNING: 'running',
+  SUSPENDED: 'suspended',
+  SUCCEEDED: 'succeeded',
+  FAILED: 'failed',
+  CANCELED: 'cancelled',
+  UNKNOWN: undefined,
+};
+
+/** Undefined: nothing can be what was asked for. */
+export function decodeTaskFilter(wire: TaskListWire): TaskFilter | undefined {
+  if (wire.status === 'UNKNOWN') return undefined;
+  return present({
+    id: wire.task_id,
+    status: wire.status && FILTERS[wire.status],
+    model: wire.model_name,
+    keyId: wire.api_key_id,
+    region: wire.region,
+    from: wire.start_time,
+    to: wire.end_time,
+  });
+}
