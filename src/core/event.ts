@@ -52,7 +52,7 @@ export type EngineEvent =
       readonly type: 'choice-end';
       readonly choice: number;
       readonly reason: FinishReason;
-      /** The stop string that was hit, where it was one. */
+      /** The stop string that was hit, where it was one; empty for a stop sequence of token ids. */
       readonly stop?: string;
     }
   /** Last and once, after every choice has ended. */

@@ -247,7 +247,7 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
       const hit = stops.find((stop) => endsWith(heldTokens, stop, stop.length));
       if (hit) {
         heldTokens.splice(heldTokens.length - hit.length);
-        return settle(flush({ isCut: false }), () => finish('stop'));
+        return settle(flush({ isCut: false }), () => stopped(''));
       }
       const keep = longestOpenStop(heldTokens, stops);
       for (const ready of heldTokens.splice(0, heldTokens.length - keep)) {

@@ -26,7 +26,12 @@ describe('a thread that many wait for', () => {
   const workers: FairWorker<string, string>[] = [];
   const create = (options: Partial<FairWorkerOptions> = {}): FairWorker<string, string> => {
     const worker = createFairWorker<string, string>({
-      ...{ name: 'test', main, msMax: 10_000, heapMb: 32, placesMax: 4, waitMsMax: 10_000 },
+      name: 'test',
+      main,
+      msMax: 10_000,
+      heapMb: 32,
+      placesMax: 4,
+      waitMsMax: 10_000,
       ...options,
     });
     workers.push(worker);

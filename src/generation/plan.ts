@@ -3,7 +3,7 @@ import { ServiceError } from '../core/error.ts';
 import { TOOL_NAME_TOKENS_MAX } from '../core/limits.ts';
 import type { Message, Tool } from '../core/message.ts';
 import type { Phase, PromptSegment } from '../core/prompt.ts';
-import type { GenerationRequest, OutputFormat, ToolUse } from '../core/request.ts';
+import type { GenerationRequest, ToolUse } from '../core/request.ts';
 import type { EngineRequest, TextEngine } from '../engines/engine.ts';
 import { checkedStages } from './checked-stages.ts';
 import type { CheckAnswer } from './checked-stages.ts';

@@ -7,7 +7,7 @@ export interface CharacterRange {
 /** Sorted, and neither overlapping nor touching, so that equal sets are written the same way. No surrogates. */
 export type CharacterSet = readonly CharacterRange[];
 
-export const CODE_POINT_MAX = 0x10ffff;
+const CODE_POINT_MAX = 0x10ffff;
 
 /** Everything that text can hold: lone surrogates are no text, and no tokenizer writes them. */
 export const ANY_CHARACTER: CharacterSet = [

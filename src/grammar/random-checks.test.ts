@@ -25,6 +25,7 @@ function randomSchema(random: () => number, depth: number): JsonSchema {
   const below = (count: number): number => Math.floor(random() * count);
   const name = (): string => 'abc'.charAt(below(3));
   const inner = (): JsonSchema => randomSchema(random, depth - 1);
+  const branch = (keyword: string) => ({ [keyword]: inner() });
   const list = (): JsonSchema[] => Array.from({ length: 1 + below(3) }, inner);
   const leaves: readonly (() => Record<string, unknown>)[] = [
     () => ({ type: ['integer', 'string', 'array', 'object', 'null'][below(5)] }),
@@ -46,8 +47,8 @@ function randomSchema(random: () => number, depth: number): JsonSchema {
     () => ({ not: inner() }),
     () => ({
       if: inner(),
-      ...(random() < 0.8 ? Object.fromEntries([['then', inner()]]) : {}),
-      ...(random() < 0.6 ? { else: inner() } : {}),
+      ...(random() < 0.8 ? branch('then') : {}),
+      ...(random() < 0.6 ? branch('else') : {}),
     }),
     () => ({ dependentSchemas: { [name()]: inner() } }),
     () => ({ oneOf: list() }),

@@ -7,7 +7,7 @@ import type { Rank } from './rank.ts';
 import { RefusedError } from './refused-error.ts';
 import type { FailureKind, Refusal, TokenInput } from './protocol.ts';
 import type { Scheduler } from './scheduler.ts';
-import { countTokens, tokenizeInput } from './tokenize-input.ts';
+import { tokensToTell } from './tokenize-input.ts';
 
 /** HTTP status of a refusal, for people with curl; our client reads the kind. */
 const STATUS: Record<FailureKind, number> = {
@@ -49,12 +49,12 @@ export function createEngineServer({ model, scheduler, embed, rank, token }: Nee
         return answer(response, 200, scheduler.health());
       case 'POST /count':
         return void readJson(request, response, (body) =>
-          tokenized(response, body, (input) => ({ tokens: countTokens(model, input) })),
+          tokenized(response, body, (input) => ({ tokens: tokensToTell(model, input).length })),
         );
       case 'POST /tokenize':
         return void readJson(request, response, (body) =>
           tokenized(response, body, (input) => ({
-            tokens: tokenizeInput(model, input).map((id) => ({ id, text: textOf(model, id) })),
+            tokens: tokensToTell(model, input).map((id) => ({ id, text: textOf(model, id) })),
           })),
         );
       case 'POST /embed':

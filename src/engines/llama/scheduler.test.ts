@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { WorkerBusyError } from '../fair-worker.ts';
 import { createRoom } from './__fixtures__/scheduler-room.ts';
 import type { Heard } from './__fixtures__/scheduler-room.ts';
 
@@ -275,6 +276,36 @@ describe('the queue', () => {
     await drained;
     assert.equal(running.text().length, 3);
     assert.equal(waiting.text().length, 3);
+  });
+});
+
+describe('a request whose schemas have to wait', () => {
+  const phases = [{ kind: 'answer', grammar: { type: 'text', text: 'a' } }] as const;
+
+  it('is refused as one that has to wait for a sequence', async () => {
+    const refusals = { full: 'queue-full', 'key-share': 'key-share', wait: 'queue-wait' } as const;
+    for (const reason of ['full', 'key-share', 'wait'] as const) {
+      const room = createRoom({ compile: () => Promise.reject(new WorkerBusyError(reason)) });
+      const { refusal } = await room.run({ phases });
+      assert.equal(refusal?.kind, refusals[reason]);
+      assert.ok((refusal?.retryAfterSeconds ?? 0) > 0);
+    }
+  });
+
+  it('no longer waits when its caller leaves, and hears nothing more', async () => {
+    let signal: AbortSignal | undefined;
+    const room = createRoom({
+      compile: (_, asker) =>
+        new Promise((__, reject) => {
+          ({ signal } = asker);
+          signal?.addEventListener('abort', () => reject(new Error('gone')));
+        }),
+    });
+    const heard = room.submit({ phases });
+    heard.running.cancel();
+    assert.equal(signal?.aborted, true);
+    await room.idle();
+    assert.equal(heard.refusal, undefined);
   });
 });
 

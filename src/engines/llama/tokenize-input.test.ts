@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createFakeNativeModel, IM_END, IM_START, textOfTokens, TOOL_CALL } from './__fixtures__/fake-native-model.ts';
-import { countTokens, TooManyTokensError, tokenizeInput, tokenizeMarked } from './tokenize-input.ts';
+import { TooManyTokensError, tokenizeInput, tokenizeMarked, tokensToTell } from './tokenize-input.ts';
 
 const model = createFakeNativeModel();
 const text = (value: string) => ({ text: value, special: false });
@@ -58,11 +58,13 @@ test('a begin token is put in front once, and never before token ids', () => {
   assert.deepEqual(tokenizeInput(withBos, { type: 'tokens', tokens: [97] }), [97]);
 });
 
-test('text alone is counted without the token that begins a prompt', () => {
+test('text alone is told and counted without the token that begins a prompt', () => {
   const withBos = { ...model, shouldPrependBos: true, bosToken: IM_START };
-  assert.equal(countTokens(withBos, { type: 'segments', segments: [text('name')] }), 4);
-  assert.equal(countTokens(withBos, { type: 'segments', segments: [text('name'), special('<|im_end|>')] }), 6);
-  assert.equal(countTokens(withBos, { type: 'tokens', tokens: [97] }), 1);
+  const told = (...segments: { text: string; special: boolean }[]) =>
+    tokensToTell(withBos, { type: 'segments', segments });
+  assert.deepEqual(told(text('ab')), [97, 98]);
+  assert.deepEqual(told(text('a'), special('<|im_end|>')), [IM_START, 97, IM_END]);
+  assert.deepEqual(tokensToTell(withBos, { type: 'tokens', tokens: [97] }), [97]);
 });
 
 test('a token id that is none is refused with the range', () => {
@@ -83,7 +85,11 @@ test('text that cannot fit is refused by its first part', () => {
     },
   };
   const megabytes = 'a'.repeat(4_000_000);
-  assert.throws(() => tokenizeInput(counting, { type: 'segments', segments: [text(megabytes)] }), TooManyTokensError);
+  assert.throws(
+    () => tokenizeInput(counting, { type: 'segments', segments: [text(megabytes)] }),
+    (error) =>
+      error instanceof TooManyTokensError && /^Range of input length should be \[1, \d+\] /.test(error.message),
+  );
   assert.ok(read < 200_000, `${read} characters were read`);
 });
 

@@ -13,7 +13,8 @@ export class TooManyTokensError extends RangeError {
   readonly tokens: number;
 
   constructor(tokens: number) {
-    super(`the input has more than ${tokens} tokens`);
+    // wire.md 1.7 has the first sentence.
+    super(`Range of input length should be [1, ${tokens}] (the input has more than ${tokens} tokens)`);
     this.tokens = tokens;
   }
 }
@@ -34,13 +35,13 @@ export function tokenizeInput(model: Tokenizer, input: TokenInput): number[] {
 }
 
 /**
- * How many tokens an input has. Text alone, without a special segment, is no prompt: the token that begins one is not
- * counted.
+ * The tokens of an input to be told or counted. Text alone, without a special segment, is no prompt: the token that begins
+ * one is not among them.
  * @throws as `tokenizeInput`.
  */
-export function countTokens(model: Tokenizer, input: TokenInput): number {
+export function tokensToTell(model: Tokenizer, input: TokenInput): number[] {
   const isText = input.type === 'segments' && input.segments.every(({ special }) => !special);
-  return tokenizeInput(isText ? { ...model, shouldPrependBos: false } : model, input).length;
+  return tokenizeInput(isText ? { ...model, shouldPrependBos: false } : model, input);
 }
 
 export interface MarkedTokens {

@@ -87,6 +87,8 @@ export function createConnection({ url, apiKey, timeouts, faults }: ConnectionOp
       watch.begin('connecting', timeouts.connectMs);
       onConnected(sent, isTls, () => watch.begin('the first event', timeouts.firstTokenMs));
       sent.on('response', (response) => resolve({ response, watch, why }));
+      // Also where nobody reads the answer: nothing is waited for any more.
+      sent.on('close', () => watch.rest());
       sent.on('error', (error) => {
         watch.rest();
         const isOurs = signal.aborted || isClosed || watch.expired() !== undefined;

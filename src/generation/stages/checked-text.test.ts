@@ -33,7 +33,8 @@ describe('an answer that was to have a form', () => {
   it('may be looked at by somebody else, who is waited for', async () => {
     let seen: Promise<void> | undefined;
     const end = { type: 'choice-end', choice: 0, reason: 'stop' } as const;
-    const passed = run(end, { problemOf: async () => 'not that', verify: (verdict) => (seen = verdict) });
+    const verify = (verdict: Promise<void>): void => void (seen = verdict);
+    const passed = run(end, { problemOf: async () => 'not that', verify });
     assert.equal(passed, 3);
     await assert.rejects(seen ?? Promise.resolve(), /does not follow response_format: not that/);
   });

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts';
+import type { CompileGrammars } from '../grammar-compiler.ts';
 import type { PrefixStore } from '../prefix-store.ts';
 import type { GenerateCall, Line, Refusal } from '../protocol.ts';
 import { createScheduler } from '../scheduler.ts';
@@ -39,6 +40,7 @@ export interface Room {
 
 export interface RoomOptions extends FakeOptions {
   readonly clock?: Clock;
+  readonly compile?: CompileGrammars;
   /** Of threads that sample. */
   readonly cpuMs?: () => number;
   readonly prefixes?: PrefixStore;
@@ -50,7 +52,7 @@ export interface RoomOptions extends FakeOptions {
 }
 
 /** A scheduler on the fake model. */
-export function createRoom({ clock, cpuMs = () => 0, prefixes, queuePlacesMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000,
+export function createRoom({ clock, compile = compileTexts, cpuMs = () => 0, prefixes, queuePlacesMax = 8, queueWaitMsMax = 60_000, readerWaitMsMax = 60_000,
   onEnd = () => undefined, ...fake }: RoomOptions = {}): Room {
   const model = createFakeNativeModel(fake);
   const scheduler = createScheduler(model, {
@@ -61,7 +63,7 @@ export function createRoom({ clock, cpuMs = () => 0, prefixes, queuePlacesMax = 
     readerWaitMsMax,
     stateFile: 'none',
     random: () => 1,
-    compile: compileTexts,
+    compile,
     end: onEnd,
     ...(prefixes ? { prefixes } : {}),
   });
