@@ -101,7 +101,7 @@ async function runPass({ globs, needsWeights, showsEach, ...pass }: PassPlan): P
 
 /** Tests see no setting that this machine has for its own Parley, except where the weights lie. */
 function environment(): NodeJS.ProcessEnv {
-  const kept = new Set(['PARLEY_MODELS', 'PARLEY_TEST_STRICT', 'PARLEY_PYTHON']);
+  const kept = new Set(['PARLEY_MODELS', 'PARLEY_TEST_STRICT', 'PARLEY_PYTHON', 'PARLEY_JAVA']);
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PARLEY_') || kept.has(name));
   return {
     ...Object.fromEntries(entries),

@@ -64,6 +64,10 @@ test('an unknown model is refused with the models of that interface and region',
       'The model `nonsense` does not exist or you do not have access to it. Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny.',
   });
   assert.throws(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\.$/ });
+  const chatting = { interface: 'native', region: 'cn-beijing', without: ['translation', 'research'] } as const;
+  assert.throws(() => catalogue.resolve('nonsense', chatting), {
+    message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\.$/,
+  });
   assert.throws(
     () => resolve('n'.repeat(5000)),
     (error: Error) => error.message.length < 500,

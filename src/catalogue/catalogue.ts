@@ -16,11 +16,12 @@ export function createCatalogue({ entries, weights, aliases }: CatalogueParts): 
     byName.get(name) ?? byName.get(patterns.find(({ matches }) => matches(name))?.model ?? '');
 
   return {
-    resolve(name, { interface: wanted, region }) {
+    resolve(name, { interface: wanted, region, without = [] }) {
       const entry = find(name);
       if (!entry) {
         const served = [...byName.values()].filter((one) => serves(one, wanted) && isOffered(one, region));
-        throw unknownModel(name, served);
+        const named = served.filter(({ interfaces }) => !without.some((each) => interfaces.includes(each)));
+        throw unknownModel(name, named);
       }
       if (!serves(entry, wanted)) throw unsupportedModel(name, entry, wanted);
       if (!isOffered(entry, region)) throw notOffered(name, entry, region);

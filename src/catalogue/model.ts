@@ -72,10 +72,14 @@ export interface Alias {
 export interface Catalogue {
   /**
    * Exact name first, then aliases by pattern in order.
+   * @param wanted.without Models that serve one of these are not named to a caller who asked for none that there is.
    * @throws ServiceError `model-not-found` naming the models there are; `model-not-supported` when the entry does not
    *   serve the interface; `forbidden` naming the regions that offer it.
    */
-  resolve(name: string, wanted: { interface: ModelInterface; region: RegionId }): ResolvedModel;
+  resolve(
+    name: string,
+    wanted: { interface: ModelInterface; region: RegionId; without?: readonly ModelInterface[] },
+  ): ResolvedModel;
   /** Exact name first, then aliases; asks neither for an interface nor for a region. */
   find(name: string): ModelEntry | undefined;
   /** Models as they stand in the catalogue, without aliases. */

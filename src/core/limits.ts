@@ -27,7 +27,7 @@ export const CUMULATIVE_EVENT_MS_MIN = 100;
  */
 export const CUMULATIVE_CHARS_PER_SECOND_MAX = 200_000;
 
-/** Measured: characters of one log probability in JSON, its token and bytes included. Counted for the bound above. */
+/** About what our encoders take: characters of one log probability in JSON, its token and bytes included. Counted for the bound above. */
 export const LOGPROB_CHARS = 90;
 
 /** Ours: messages in one request. Beyond: 400. Far above any context that is served. */

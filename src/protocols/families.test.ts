@@ -55,6 +55,15 @@ test('a prescribed sentence comes first and only once', () => {
   });
 });
 
+test('natively a wrong method and a body that is too large have the codes that clients know', () => {
+  const codeOf = (kind: 'method-not-allowed' | 'too-large'): unknown => {
+    const body = FAMILIES.native.errorBody(new ServiceError(kind, 'x'), 'r') as { code: string };
+    return [FAMILIES.native.status(kind), body.code];
+  };
+  assert.deepEqual(codeOf('method-not-allowed'), [405, 'InvalidParameter']);
+  assert.deepEqual(codeOf('too-large'), [413, 'BadRequest.TooLarge']);
+});
+
 test('a cause never reaches a body', () => {
   const error = ServiceError.from(new Error('password=hunter2 at /etc/secret'));
   for (const family of Object.values(FAMILIES)) {

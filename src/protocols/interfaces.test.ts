@@ -44,13 +44,27 @@ test('what has an endpoint is on, the rest is off with a reason', () => {
   assert.equal(abroad.find(({ name }) => name === 'Text completion')?.reason, 'offered in cn-beijing only');
 });
 
+test('what has an endpoint and no model is off with the reason', () => {
+  const served = [
+    { method: 'POST', path: '/compatible-api/v1/reranks' },
+    { method: 'POST', path: '/compatible-mode/v1/embeddings' },
+  ] as const;
+  const states = interfaceStates(served, {
+    regions: REGION_IDS,
+    lacking: (needed) => (needed === 'rerank' ? 'no model ranks' : undefined),
+  });
+  const rerank = states.find(({ name }) => name === 'Reranking');
+  assert.deepEqual([rerank?.state, rerank?.reason], ['off', 'no model ranks']);
+  assert.equal(states.find(({ name }) => name === 'Embeddings')?.state, 'on');
+});
+
 test('what is answered with empty lists and refusals is off, and says why', () => {
   const served = [{ method: 'GET', path: '/api/v1/fine-tunes' }] as const;
   const states = interfaceStates(served, { regions: REGION_IDS });
   const found = states.find(({ name }) => name === 'Fine-tunes');
   assert.deepEqual([found?.state, found?.reason], ['off', 'nothing is trained here']);
   const uploads = unservedRoutes(served).find(({ path }) => path === '/api/v1/uploads');
-  assert.match(uploads?.off ?? '', /files go to/);
+  assert.match(uploads?.off ?? '', /no bucket/);
 });
 
 test('documented routes without an endpoint are listed once, those with one are not', () => {

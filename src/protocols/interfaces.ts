@@ -17,6 +17,8 @@ export interface PublishedInterface {
   readonly routes: readonly Route[];
   /** It has no path of its own: a model that serves this chooses it, and the region rule is checked on the model. */
   readonly chosenBy?: ModelInterface;
+  /** What a model has to serve for it to be of any use. */
+  readonly needs?: ModelInterface;
   /** Why it is off although its paths are answered: with empty lists, with refusals. */
   readonly off?: string;
 }
@@ -147,7 +149,7 @@ export const INTERFACES = {
     family: 'native',
     regions: REGION_IDS,
     routes: [get('/api/v1/uploads')],
-    off: 'there is no bucket beside this service; files go to /api/v1/files',
+    off: 'there is no bucket beside this service',
   },
   fineTunes: {
     name: 'Fine-tunes',
@@ -227,12 +229,14 @@ export const INTERFACES = {
     family: 'compatible',
     regions: REGION_IDS,
     routes: [post('/compatible-mode/v1/embeddings')],
+    needs: 'embeddings',
   },
   nativeEmbeddings: {
     name: 'Embeddings (native)',
     family: 'native',
     regions: REGION_IDS,
     routes: [post('/api/v1/services/embeddings/text-embedding/text-embedding')],
+    needs: 'embeddings',
   },
   multimodalEmbeddings: {
     name: 'Embeddings of images and sound',
@@ -246,12 +250,14 @@ export const INTERFACES = {
     family: 'compatible',
     regions: REGION_IDS,
     routes: [post('/compatible-api/v1/reranks')],
+    needs: 'rerank',
   },
   nativeRerank: {
     name: 'Reranking (native)',
     family: 'native',
     regions: REGION_IDS,
     routes: [post('/api/v1/services/rerank/text-rerank/text-rerank')],
+    needs: 'rerank',
   },
 } as const satisfies Record<string, PublishedInterface>;
 
@@ -276,10 +282,19 @@ export interface InterfaceState {
  * @param served The endpoints there are.
  * @param regions The regions this service answers for.
  * @param byModel What a model may choose on a shared path, of what this version has the code for.
+ * @param lacking Why there is no model for something; undefined where there is one.
  */
 export function interfaceStates(
   served: readonly Route[],
-  { regions, byModel = [] }: { readonly regions: readonly RegionId[]; readonly byModel?: readonly ModelInterface[] },
+  {
+    regions,
+    byModel = [],
+    lacking = () => undefined,
+  }: {
+    readonly regions: readonly RegionId[];
+    readonly byModel?: readonly ModelInterface[];
+    readonly lacking?: (needed: ModelInterface) => string | undefined;
+  },
 ): readonly InterfaceState[] {
   const have = new Set(served.map(({ method, path }) => `${method} ${path}`));
   return Object.values<PublishedInterface>(INTERFACES).map((published) => {
@@ -294,7 +309,8 @@ export function interfaceStates(
     if (!regions.some((region) => published.regions.includes(region))) {
       return { ...facts, state: 'off', reason: `offered in ${published.regions.join(', ')} only` };
     }
-    return { ...facts, state: 'on' };
+    const reason = published.needs && lacking(published.needs);
+    return reason === undefined ? { ...facts, state: 'on' } : { ...facts, state: 'off', reason };
   });
 }
 

@@ -39,6 +39,7 @@ function refusalOf(body: unknown): { message: string; param: string | undefined 
 
 const rows: readonly (readonly [unknown, string, string | undefined])[] = [
   [{}, 'Required parameter(model) missing or invalid, please check the request parameters.', 'model'],
+  [{ model: null }, 'Required parameter(model) missing or invalid, please check the request parameters.', 'model'],
   [{ model: 7 }, 'model must be a string, got 7.', 'model'],
   [{ model: 'm', top_p: 1.5 }, 'Range of top_p should be (0.0, 1.0] (top_p: 1.5)', 'top_p'],
   [{ model: 'm', top_p: '0.5' }, 'Range of top_p should be (0.0, 1.0] (top_p: "0.5")', 'top_p'],

@@ -114,9 +114,13 @@ function refusal({ issue, path }: Problem, body: unknown, texts: RuleTexts): Ser
       { param },
     );
   }
-  if (value === undefined) return new ServiceError('invalid-request', missing(param), { param });
+  if (value === undefined || isUnset(param, value))
+    return new ServiceError('invalid-request', missing(param), { param });
   return new ServiceError('invalid-request', `${param} ${ruleOf(issue)}, got ${shown}.`, { param });
 }
+
+/** Clients that have no model configured send null or an empty name. */
+const isUnset = (param: string, value: unknown): boolean => param === 'model' && (value === null || value === '');
 
 /** wire.md 1.7. */
 export const missing = (param: string): string =>

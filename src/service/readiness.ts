@@ -50,7 +50,16 @@ export async function report({ catalogue, engines, served, interfaces, regions }
       return { model: entry.name, ...(await engines.stateOf(entry)) };
     }),
   );
-  return { interfaces: interfaceStates(served, { regions }), models };
+  const lacking = (needed: ModelInterface): string | undefined => whyNoModel(catalogue.list(), needed);
+  return { interfaces: interfaceStates(served, { regions, lacking }), models };
+}
+
+/** Undefined when some model serves it. Else the catalogue's own word for why none does, where it has one. */
+function whyNoModel(entries: readonly ModelEntry[], needed: ModelInterface): string | undefined {
+  const serving = entries.filter(({ interfaces }) => interfaces.includes(needed));
+  if (serving.some(({ runs }) => runs.type !== 'none')) return undefined;
+  const reason = serving.map(({ runs }) => (runs.type === 'none' ? runs.reason : undefined))[0];
+  return reason ?? 'no model of this service is for it';
 }
 
 /** Whether a token can be generated now: one was seen lately, or one is generated. */

@@ -33,7 +33,8 @@ describe('the published package', () => {
   });
 
   test('holds the command, the compiled code, the catalogue, the readme and the licence', () => {
-    for (const path of ['bin/parley.js', 'dist/cli.js', 'catalogue/models.json', 'README.md', 'LICENSE']) {
+    const threads = ['dist/engines/llama/grammar-worker.js', 'dist/generation/answer-check-worker.js'];
+    for (const path of ['bin/parley.js', 'dist/cli.js', ...threads, 'catalogue/models.json', 'README.md', 'LICENSE']) {
       assert.ok(existsSync(join(installed, path)), `${path} is missing`);
     }
     assert.ok(statSync(join(installed, 'bin/parley.js')).mode & 0o100, 'bin/parley.js is not executable');

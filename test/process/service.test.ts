@@ -42,6 +42,7 @@ describe('a running service', () => {
     );
     assert.match(output, /Chat completions +on/);
     assert.match(output, /Messages +off +not served by this version/);
+    assert.match(output, /Reranking +off +No reranking model is configured/);
     assert.match(output, /China \(Beijing\)/);
     assert.equal(output.split(parley.key).length, 2, 'the key stands there once');
     assert.match(output, /curl http:\/\/127\.0\.0\.1:\d+\/v1\/chat\/completions/);

@@ -18,8 +18,12 @@ def case(name):
     return add
 
 
+def origin(prefix=""):
+    return os.environ[prefix + "ADDRESS"]
+
+
 def base_url(prefix=""):
-    return os.environ[prefix + "ADDRESS"] + "/compatible-mode/v1"
+    return origin(prefix) + "/compatible-mode/v1"
 
 
 def key(prefix=""):

@@ -46,7 +46,7 @@ function read(fields: object, of = entry): ChatCompletionWire {
 /** Fields, and what the refusal begins with. */
 const refused: readonly (readonly [object, string])[] = [
   [{ model: undefined }, 'Required parameter(model) missing'],
-  [{ model: '' }, 'model must have at least 1 characters'],
+  [{ model: '' }, 'Required parameter(model) missing or invalid'],
   [{ messages: undefined }, 'messages must be an array'],
   [{ messages: [] }, "[] is too short - 'messages' (messages: an array of 0)"],
   [{ messages: 'Hi' }, 'messages must be an array of 1 to'],

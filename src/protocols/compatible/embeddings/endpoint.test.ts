@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ServiceError } from '../../../core/error.ts';
 import type { EmbeddingWish } from '../../../generation/embed.ts';
 import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
+import { embeddingCatalogue } from '../../fields/__fixtures__/embedding-catalogue.ts';
 import { embeddings } from './endpoint.ts';
 
 const VECTORS = [Float32Array.of(0.6, -0.8, 0), Float32Array.of(0.1, 1 / 3, 1e-9)];
@@ -11,6 +12,7 @@ function createHouse({ strict = false } = {}) {
   const wishes: EmbeddingWish[] = [];
   const endpoint = embeddings({
     strict,
+    catalogue: embeddingCatalogue,
     async embed(wish) {
       wishes.push(wish);
       return { vectors: VECTORS.slice(0, wish.inputs.length), promptTokens: 5 };
@@ -126,6 +128,14 @@ test('takes 25 texts for the names of the first two generations', async () => {
 });
 
 test('passes on what the engine refuses', async () => {
-  const endpoint = embeddings({ embed: () => Promise.reject(new ServiceError('overloaded', 'No place.')) });
+  const embed = () => Promise.reject(new ServiceError('overloaded', 'No place.'));
+  const endpoint = embeddings({ embed, catalogue: embeddingCatalogue });
   assert.equal((await ask(endpoint, { body: { model: 'm', input: 'a' } })).status, 503);
+});
+
+test('an unknown model is told before how many texts it would take', async () => {
+  const { create, wishes } = createHouse();
+  const texts = Array<string>(11).fill('a');
+  const { status } = await create({ model: 'nix', input: texts });
+  assert.deepEqual([status, wishes], [404, []]);
 });

@@ -1,3 +1,4 @@
+import type { Catalogue } from '../../../catalogue/model.ts';
 import type { Embed } from '../../../generation/embed.ts';
 import { checkTexts } from '../../fields/embedding-texts.ts';
 import { json } from '../../endpoint.ts';
@@ -10,12 +11,14 @@ import { EmbeddingsBody, embeddingsTexts } from './schema.ts';
 
 export interface EmbeddingsNeeds {
   readonly embed: Embed;
+  /** The one in force now: it changes while the service runs. */
+  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   /** Unknown fields are 400 instead of being named in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
 /** POST /compatible-mode/v1/embeddings (wire.md 10). */
-export function embeddings({ embed, strict = false }: EmbeddingsNeeds): Endpoint {
+export function embeddings({ embed, catalogue, strict = false }: EmbeddingsNeeds): Endpoint {
   return {
     operation: 'embeddings.create',
     method: 'POST',
@@ -27,6 +30,8 @@ export function embeddings({ embed, strict = false }: EmbeddingsNeeds): Endpoint
       const { wire, unknown } = parseBody(EmbeddingsBody, body, { texts: embeddingsTexts, strict });
       const { model, input, dimensions, encoding_format: format } = wire;
       const texts = typeof input === 'string' ? [input] : input;
+      // An unknown model is told before how many texts it would take.
+      catalogue().resolve(model, { interface: 'embeddings', region: context.owner.region });
       checkTexts(texts, { model, at: 'input' });
       const wish = {
         model,

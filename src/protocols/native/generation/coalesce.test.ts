@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { GenerationEvent } from '../../../core/event.ts';
-import { CUMULATIVE_CHARS_PER_SECOND_MAX } from '../../../core/limits.ts';
+import type { GenerationEvent, TokenLogprob } from '../../../core/event.ts';
+import { CUMULATIVE_CHARS_PER_SECOND_MAX, LOGPROB_CHARS } from '../../../core/limits.ts';
 import { createBatchQueue } from '../../../lib/batch-queue.ts';
 import { coalesced } from './coalesce.ts';
 
@@ -112,6 +112,21 @@ test('the longer the answer, the further apart it is repeated', async () => {
   await pass(499);
   queue.push(say('c'));
   await pass(1);
+  assert.equal(await texts(next), 'b|c');
+});
+
+test('log probabilities are part of what is repeated', async () => {
+  const { queue, reader, texts, pass } = createRoom();
+  const one = { token: 'a', bytes: [97], logprob: -1 };
+  const tokens = Math.ceil(CUMULATIVE_CHARS_PER_SECOND_MAX / (2 * LOGPROB_CHARS) / 2);
+  const logprobs = Array<TokenLogprob>(tokens).fill({ ...one, top: [one] });
+  queue.push({ type: 'block-delta', choice: 0, index: 0, text: 'a', logprobs });
+  assert.equal(await texts(), 'a');
+  const next = reader.next();
+  queue.push(say('b'));
+  await pass(499);
+  queue.push(say('c'));
+  await pass(2);
   assert.equal(await texts(next), 'b|c');
 });
 

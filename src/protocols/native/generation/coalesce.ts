@@ -1,5 +1,5 @@
 import type { GenerationEvent } from '../../../core/event.ts';
-import { CUMULATIVE_CHARS_PER_SECOND_MAX, CUMULATIVE_EVENT_MS_MIN } from '../../../core/limits.ts';
+import { CUMULATIVE_CHARS_PER_SECOND_MAX, CUMULATIVE_EVENT_MS_MIN, LOGPROB_CHARS } from '../../../core/limits.ts';
 import type { Clock } from '../../../lib/clock.ts';
 
 export interface CoalesceNeeds {
@@ -30,7 +30,7 @@ export function coalesced(batches: Batches, { clock, after = byTimer }: Coalesce
   const give = (): Step => {
     const value = held;
     held = [];
-    for (const event of value) if (event.type === 'block-delta') characters += event.text.length;
+    for (const event of value) characters += charactersOf(event);
     dueAt =
       clock.monotonic() + Math.max(CUMULATIVE_EVENT_MS_MIN, (characters / CUMULATIVE_CHARS_PER_SECOND_MAX) * 1_000);
     return { done: false, value };
@@ -73,6 +73,13 @@ export function coalesced(batches: Batches, { clock, after = byTimer }: Coalesce
       },
     }),
   };
+}
+
+/** About what an event adds to each that follows. A token with log probabilities is told at a length that no text has. */
+function charactersOf(event: GenerationEvent): number {
+  if (event.type !== 'block-delta') return 0;
+  const probabilities = (event.logprobs ?? []).reduce((sum, { top }) => sum + 1 + top.length, 0);
+  return event.text.length + probabilities * LOGPROB_CHARS;
 }
 
 function byTimer(ms: number, run: () => void): () => void {

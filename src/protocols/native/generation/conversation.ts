@@ -3,24 +3,25 @@ import type { WireMessage, WirePart } from '../../fields/message-schema.ts';
 import { CONTENT, CONTENT_MISSING } from '../../fields/texts.ts';
 import { refuse } from '../../parse.ts';
 import { place } from './place.ts';
+import { OTHER_BLOCKS } from './schema.ts';
 import type { InputWire, NativeMessage, NativePart } from './schema.ts';
 
 /**
  * What was said so far, in the shared form: messages, and behind them the prompt, as clients put the two together
- * themselves. A history is the old form of messages and goes with a prompt alone.
+ * themselves. An empty prompt is one that was not set. A history is the old form of messages and goes with a prompt alone.
  *
  * @throws ServiceError `invalid-request` naming what the model does not take, or that there is nothing.
  */
 export function conversation(input: InputWire, entry: ModelEntry): WireMessage[] {
   const { messages, prompt, history } = input;
-  if (!messages && typeof prompt !== 'string')
+  if (!messages && !prompt)
     // wire.md 1.7.
     throw refuse('input', 'Either "prompt" or "messages" must exist and cannot both be none');
   return [
     ...(messages?.map((message, index) => toShared(message, place(`messages[${index}]`), entry)) ??
       history?.flatMap(turnMessages) ??
       []),
-    ...(typeof prompt === 'string' ? [{ role: 'user' as const, content: prompt }] : []),
+    ...(prompt ? [{ role: 'user' as const, content: prompt }] : []),
   ];
 }
 
@@ -46,18 +47,15 @@ function toContent(content: NativeMessage['content'], at: string, entry: ModelEn
   return content.map((part, index) => toPart(part, `${at}[${index}]`, entry));
 }
 
-function toPart(
-  { type, text, image, image_url: imageUrl, cache_control }: NativePart,
-  at: string,
-  entry: ModelEntry,
-): WirePart {
+function toPart(part: NativePart, at: string, entry: ModelEntry): WirePart {
+  const { type, text, image, image_url: imageUrl, cache_control } = part;
+  const takes = `The model ${entry.name} takes ${entry.abilities.vision ? 'text and images' : 'text'} only`;
+  const other = OTHER_BLOCKS.find((block) => part[block] !== undefined && part[block] !== null);
+  if (other !== undefined) throw refuse(`${at}.${other}`, `${CONTENT} ${takes}`);
   const url = image ?? imageUrl?.url;
   const isText = typeof text === 'string' && url === undefined && (type ?? 'text') === 'text';
   if (isText) return { type: 'text', text, cache_control };
   const isImage = typeof url === 'string' && typeof text !== 'string' && (!type || type.startsWith('image'));
   if (isImage && entry.abilities.vision) return { type: 'image_url', image_url: { url } };
-  throw refuse(
-    at,
-    `${CONTENT} The model ${entry.name} takes ${entry.abilities.vision ? 'text and images' : 'text'} only`,
-  );
+  throw refuse(at, `${CONTENT} ${takes}`);
 }

@@ -60,7 +60,7 @@ test('an answer has the request id, and what nobody knew or heard is named', asy
     headers: { 'x-parley-ignored': 'parameters.max_tokens(clamped),resources,parameters.vl_what' },
   });
   assert.equal(heard.on, 'native');
-  assert.deepEqual(heard.resolved, { interface: 'native', region: 'us-east-1' });
+  assert.deepEqual(heard.resolved, { interface: 'native', region: 'us-east-1', without: ['translation', 'research'] });
 });
 
 test('a header makes a stream of it; a cumulative one is gathered, an incremental one is not', async () => {
@@ -113,4 +113,11 @@ test('a body that is none, and a strict service, refuse', async () => {
   await assert.rejects(createRoom().post([]), { message: /^Required body invalid/ });
   await assert.rejects(createRoom().post({ input: {} }), { message: /^Required parameter\(model\)/ });
   await assert.rejects(createRoom({ strict: true }).post(body), { param: 'resources' });
+});
+
+test('a model that was not set is missing', async () => {
+  for (const model of [null, '', undefined])
+    await assert.rejects(createRoom().post({ model, input: { prompt: 'Hi' } }), {
+      message: 'Required parameter(model) missing or invalid, please check the request parameters.',
+    });
 });

@@ -60,7 +60,8 @@ function generation(
       if (wantsTask(asked)) throw new ServiceError('forbidden', NO_TASKS);
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-      const { entry } = catalogue().resolve(model, { interface: 'native', region: context.owner.region });
+      const wanted = { interface: 'native', region: context.owner.region, without: OTHER_DIALECTS } as const;
+      const { entry } = catalogue().resolve(model, wanted);
       checkIsChat(model, entry);
       const { wire, unknown } = parseBody(GenerationBody, body, { texts: generationTexts(entry), strict });
       const isStreamed = wantsStream(asked);
@@ -81,9 +82,11 @@ function generation(
 /** wire.md 1.7. */
 const NO_TASKS = 'Current user api does not support asynchronous calls.';
 
-/** Models that have this path in common with chat, and another dialect on it. */
+/** Of models that have this path in common with chat, and speak another dialect on it. */
+const OTHER_DIALECTS = ['translation', 'research'] as const;
+
 function checkIsChat(model: string, { interfaces }: ModelEntry): void {
-  const other = (['translation', 'research'] as const).find((each) => interfaces.includes(each));
+  const other = OTHER_DIALECTS.find((each) => interfaces.includes(each));
   if (!other) return;
   throw new ServiceError(
     'model-not-supported',

@@ -40,6 +40,8 @@ const say = (...messages: readonly object[]) => read({ input: { messages } });
 const refused: readonly (readonly [() => unknown, string])[] = [
   [() => read({}), 'Either "prompt" or "messages" must exist and cannot both be none (input)'],
   [() => read({ input: {} }), 'Either "prompt" or "messages" must exist and cannot both be none'],
+  [() => read({ input: { prompt: '' } }), 'Either "prompt" or "messages" must exist and cannot both be none (input)'],
+  [() => read({ input: { prompt: '', history: [{ user: 'a' }] } }), 'Either "prompt" or "messages" must exist'],
   [() => read({ input: { history: [{ user: 'a', bot: 'b' }] } }), 'Either "prompt" or "messages" must exist'],
   [() => read({ input: 'Hi' }), 'input must be an object, got a string of 2 characters.'],
   [() => read({ input: { prompt: 7 } }), 'input.prompt must be a string, got 7.'],
@@ -62,11 +64,17 @@ const refused: readonly (readonly [() => unknown, string])[] = [
     () => say({ role: 'user', content: [{ text: 'a' }, { image: 'https://x/a.png' }] }),
     'input content must be a string. The model svc-plus takes text only (input.messages[0].content[1])',
   ],
-  [() => say({ role: 'user', content: [{ audio: 'https://x/a.mp3' }] }), 'input content must be a string.'],
-  [() => say({ role: 'user', content: [{ type: 'doc_url', doc_url: ['x'] }] }), 'input content must be a string.'],
+  ...[{}, { text: 'Hear:' }].flatMap((beside) =>
+    (['audio', 'input_audio', 'video', 'video_url', 'doc_url', 'file'] as const).map(
+      (block): readonly [() => unknown, string] => [
+        () => say({ role: 'user', content: [{ ...beside, [block]: ['https://x/a'] }] }),
+        `input content must be a string. The model svc-plus takes text only (input.messages[0].content[0].${block})`,
+      ],
+    ),
+  ),
   [
     () => read({ input: { messages: [{ role: 'user', content: [{ video: ['https://x'] }] }] } }, { entry: seeing }),
-    'input content must be a string. The model svc-plus takes text and images only',
+    'input content must be a string. The model svc-plus takes text and images only (input.messages[0].content[0].video)',
   ],
   [
     () => say(user, { role: 'tool', content: 'x', tool_call_id: 'a' }),
@@ -200,6 +208,7 @@ test('a prompt is the last thing a user said, behind messages or a history', () 
     ['user', text('c')],
     ['user', text('Hi')],
   ]);
+  assert.deepEqual(told({ prompt: '', messages: [user] }), [['user', text('Hi')]]);
   assert.deepEqual(told({ prompt: 'Hi', messages: [{ role: 'system', content: 'Be' }] }), [
     ['system', text('Be')],
     ['user', text('Hi')],
@@ -222,6 +231,12 @@ test('parts are told by their fields, with their type or without, on both paths'
       { type: 'image', url: 'data:image/png;base64,AA==' },
     ]);
   }
+});
+
+test('a block that is null is not there', () => {
+  const content = [{ text: 'a', audio: null, video: null }];
+  const { messages } = request({ input: { messages: [{ role: 'user', content }] } });
+  assert.deepEqual(messages[0]?.content, [{ type: 'text', text: 'a' }]);
 });
 
 test('answers of ours that are sent back are understood whole', () => {

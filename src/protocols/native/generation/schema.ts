@@ -11,6 +11,10 @@ import { place } from './place.ts';
 // Shape and documented ranges of wire.md 1.2 and 1.8. Clients write null for "not set", so every optional field may be
 // null. Rules between fields stand in rules.ts, what other interfaces say alike in protocols/fields/.
 
+/** Blocks no model here takes: that they are there is all that matters, for the refusal. */
+export const OTHER_BLOCKS = ['audio', 'input_audio', 'video', 'video_url', 'doc_url', 'file'] as const;
+const Block = z.unknown().optional();
+
 /** What a part is, its fields tell: `{"text"}`, `{"image"}`. Some clients name the type besides, as elsewhere. */
 const Part = z.object({
   type: z.string().nullish(),
@@ -18,6 +22,12 @@ const Part = z.object({
   image: z.string().nullish(),
   image_url: z.object({ url: z.string() }).nullish(),
   cache_control: CacheControl.nullish(),
+  audio: Block,
+  input_audio: Block,
+  video: Block,
+  video_url: Block,
+  doc_url: Block,
+  file: Block,
 });
 
 const Messages = messagesWith(z.union([z.string(), listOf(Part, { max: PARTS_MAX })]));

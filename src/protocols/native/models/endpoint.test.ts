@@ -60,6 +60,7 @@ test('lists what can be asked here, in pages', async () => {
 });
 
 test('finds by a part of the name, and says which filters it does not know', async () => {
+  assert.deepEqual((await list('name=ER-c')).models, ['other-c']);
   const found = await list('name=SVC&language=en&model=');
   assert.deepEqual(found.models, ['svc-a', 'svc-b']);
   assert.deepEqual(found.headers, { 'x-parley-ignored': 'language' });

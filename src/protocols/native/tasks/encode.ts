@@ -1,9 +1,10 @@
 import type { Task, TaskStatus } from '../../../resources/tasks/task.ts';
 import { codeAndMessage } from '../errors.ts';
 import type { Page } from '../page.ts';
+import type { WireTaskStatus } from './schema.ts';
 
 /** Clients know these and no others; a task that nobody knows is UNKNOWN. */
-const TASK_STATUSES: Record<TaskStatus, string> = {
+const TASK_STATUSES: Record<TaskStatus, WireTaskStatus> = {
   pending: 'PENDING',
   running: 'RUNNING',
   suspended: 'SUSPENDED',
@@ -35,15 +36,20 @@ export function encodeTask(task: Task, requestId: string): object {
   };
 }
 
-/** wire.md 10, task list: at the top level, without `output`; times in milliseconds. */
+/**
+ * wire.md 10, task list: at the top level, without `output`; times in milliseconds. Recorded traffic has `data`, and the
+ * newest client reads `tasks`.
+ */
 export function encodeTaskList(
   { total, tasks }: { readonly total: number; readonly tasks: readonly Task[] },
   { number, size }: Page,
   requestId: string,
 ): object {
+  const entries = tasks.map(encodeEntry);
   return {
     total,
-    data: tasks.map(encodeEntry),
+    data: entries,
+    tasks: entries,
     total_page: Math.ceil(total / size),
     page_no: number,
     request_id: requestId,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError } from '../../../core/error.ts';
 import { noTasks } from '../../../resources/tasks/task.ts';
-import type { Task, TaskFilter, Tasks } from '../../../resources/tasks/task.ts';
+import type { Task, TaskFilter, TaskStatus, Tasks } from '../../../resources/tasks/task.ts';
 import { ask, CONTEXT, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
 import { taskCancel, taskGet, taskList } from './endpoint.ts';
 
@@ -21,6 +21,11 @@ const TASK: Task = {
   output: { results: [{ file_url: 'http://x' }] },
   usage: { duration: 9 },
 };
+
+const ENTRY =
+  '{"api_key_id":"key_1","caller_parent_id":"w","caller_uid":"w",' +
+  `"end_time":${AT + 2_000},"gmt_create":${AT},"model_name":"svc-asr","region":"cn-beijing","request_id":"r1",` +
+  `"start_time":${AT + 1_000},"status":"SUCCEEDED","task_id":"t2","user_api_unique_key":"apikey:v1:audio:asr:transcription:svc-asr"}`;
 
 const holding = (...tasks: readonly Task[]): Tasks & { readonly asked: TaskFilter[] } => {
   const asked: TaskFilter[] = [];
@@ -74,7 +79,7 @@ test('an empty list has the shape of a full one', async () => {
   const { body } = await ask(taskList({ tasks: noTasks }));
   assert.equal(
     JSON.stringify(body),
-    `{"total":0,"data":[],"total_page":0,"page_no":1,"request_id":"${REQUEST_ID}","page_size":10}`,
+    `{"total":0,"data":[],"tasks":[],"total_page":0,"page_no":1,"request_id":"${REQUEST_ID}","page_size":10}`,
   );
 });
 
@@ -85,10 +90,7 @@ test('a list tells its tasks with times in milliseconds, and what it was asked f
   const { body, headers } = await ask(taskList({ tasks }), { query });
   assert.equal(
     JSON.stringify(body),
-    '{"total":2,"data":[{"api_key_id":"key_1","caller_parent_id":"w","caller_uid":"w",' +
-      `"end_time":${AT + 2_000},"gmt_create":${AT},"model_name":"svc-asr","region":"cn-beijing","request_id":"r1",` +
-      `"start_time":${AT + 1_000},"status":"SUCCEEDED","task_id":"t2","user_api_unique_key":"apikey:v1:audio:asr:transcription:svc-asr"}],` +
-      `"total_page":2,"page_no":2,"request_id":"${REQUEST_ID}","page_size":1}`,
+    `{"total":2,"data":[${ENTRY}],"tasks":[${ENTRY}],"total_page":2,"page_no":2,"request_id":"${REQUEST_ID}","page_size":1}`,
   );
   assert.deepEqual(headers, { 'x-parley-ignored': 'x' });
   assert.deepEqual(tasks.asked, [
@@ -103,6 +105,26 @@ test('a list tells its tasks with times in milliseconds, and what it was asked f
     },
   ]);
 });
+
+const SPELLINGS: Readonly<Record<TaskStatus, string>> = {
+  pending: 'PENDING',
+  running: 'RUNNING',
+  suspended: 'SUSPENDED',
+  succeeded: 'SUCCEEDED',
+  failed: 'FAILED',
+  cancelled: 'CANCELED',
+};
+
+for (const [status, spelling] of Object.entries(SPELLINGS) as [TaskStatus, string][]) {
+  test(`a task that is ${status} is ${spelling}, when it is told and when it is asked for`, async () => {
+    const tasks = holding({ ...TASK, status });
+    const { body } = await ask(taskGet({ tasks }), { params: { id: 't1' } });
+    assert.equal((body as { output: { task_status: string } }).output.task_status, spelling);
+    const { body: list } = await ask(taskList({ tasks }), { query: `status=${spelling}` });
+    assert.equal((list as { data: { status: string }[] }).data[0]?.status, spelling);
+    assert.equal(tasks.asked[0]?.status, status);
+  });
+}
 
 test('nothing that can be listed is unknown', async () => {
   const tasks = holding(TASK);

@@ -6,6 +6,8 @@ import { pageQuery, pageTexts } from '../page.ts';
 
 const STATUSES = ['PENDING', 'RUNNING', 'SUSPENDED', 'SUCCEEDED', 'FAILED', 'CANCELED', 'UNKNOWN'] as const;
 
+export type WireTaskStatus = (typeof STATUSES)[number];
+
 /** `YYYYMMDDhhmmss`, UTC, as the clients' documentation writes it; to milliseconds. */
 const Time = z
   .string()
@@ -32,7 +34,7 @@ export const taskListTexts: RuleTexts = {
 };
 
 /** No task that can be listed has a status that is UNKNOWN. */
-const FILTERS: Record<(typeof STATUSES)[number], TaskStatus | undefined> = {
+const FILTERS: Record<WireTaskStatus, TaskStatus | undefined> = {
   PENDING: 'pending',
   RUNNING: 'running',
   SUSPENDED: 'suspended',

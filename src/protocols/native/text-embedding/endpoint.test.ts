@@ -3,11 +3,13 @@ import { test } from 'node:test';
 import type { EmbeddingWish } from '../../../generation/embed.ts';
 import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
 import type { Asked } from '../../fields/__fixtures__/ask.ts';
+import { embeddingCatalogue } from '../../fields/__fixtures__/embedding-catalogue.ts';
 import { textEmbedding } from './endpoint.ts';
 
 function createHouse() {
   const wishes: EmbeddingWish[] = [];
   const endpoint = textEmbedding({
+    catalogue: embeddingCatalogue,
     async embed(wish) {
       wishes.push(wish);
       return { vectors: wish.inputs.map(() => Float32Array.of(0.6, -0.8)), promptTokens: 3 };
@@ -95,4 +97,11 @@ test('refuses to make a task of it, whichever name the header has', async () => 
       request_id: REQUEST_ID,
     });
   }
+});
+
+test('an unknown model is told before how many texts it would take', async () => {
+  const { create, wishes } = createHouse();
+  const texts = Array<string>(11).fill('a');
+  const { status } = await create({ model: 'nix', input: { texts } });
+  assert.deepEqual([status, wishes], [404, []]);
 });

@@ -1,3 +1,4 @@
+import type { Catalogue } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { Embed } from '../../../generation/embed.ts';
 import { checkTexts } from '../../fields/embedding-texts.ts';
@@ -13,12 +14,14 @@ import type { TextEmbeddingWire } from './schema.ts';
 
 export interface TextEmbeddingNeeds {
   readonly embed: Embed;
+  /** The one in force now: it changes while the service runs. */
+  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   /** Unknown fields are 400 instead of being named in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
 /** POST /api/v1/services/embeddings/text-embedding/text-embedding (wire.md 10). */
-export function textEmbedding({ embed, strict = false }: TextEmbeddingNeeds): Endpoint {
+export function textEmbedding({ embed, catalogue, strict = false }: TextEmbeddingNeeds): Endpoint {
   return {
     operation: 'text-embedding.create',
     method: 'POST',
@@ -30,6 +33,8 @@ export function textEmbedding({ embed, strict = false }: TextEmbeddingNeeds): En
       refuseAsync({ headers });
       const { wire, unknown } = parseBody(TextEmbeddingBody, body, { texts: textEmbeddingTexts, strict });
       const { model, input, parameters } = wire;
+      // An unknown model is told before how many texts it would take.
+      catalogue().resolve(model, { interface: 'embeddings', region: context.owner.region });
       checkTexts(input.texts, { model, at: 'input.texts' });
       checkOutput(parameters);
       const dimension = parameters?.dimension;

@@ -70,6 +70,13 @@ test('answers the golden object for a conversation, with what it becomes', async
   });
 });
 
+test('an empty prompt beside messages is one that was not set', async () => {
+  const { count, wishes } = createHouse();
+  await count({ model: 'm', input: { messages: [{ role: 'user', content: 'Hi' }], prompt: '' } });
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }];
+  assert.deepEqual(wishes[0]?.input, { type: 'messages', messages });
+});
+
 const REFUSED: readonly (readonly [input: unknown, says: RegExp])[] = [
   [undefined, /^Either "prompt" or "messages" must exist/],
   [{}, /^Either "prompt" or "messages" must exist and cannot both be none/],

@@ -1,0 +1,35 @@
+import { javaProgram } from './java.ts';
+import { describeProgramCases } from './program-cases.ts';
+
+describeProgramCases('the dashscope client for Java', javaProgram('NativeCases.java'), {
+  models: ['svc-plus'],
+  parleys: { '': {}, SCRIPTED_: { engine: 'scripted' } },
+  cases: [
+    'gets an answer as a message',
+    'gets an answer as text, which is the default',
+    'gets an answer by a callback',
+    'can ask by a prompt, and with a history in its old form',
+    'can write a message as a list of texts, and mark one for the cache',
+    'streams the whole answer so far when it does not say how',
+    'streams pieces when it asks for them',
+    'puts the pieces together itself when it asks for no pieces',
+    'streams to a callback',
+    'hears of usage and one request id in every event',
+    'gets two choices, streamed or not',
+    'gets an answer that ends before a stop string, or at a token limit',
+    'gets log probabilities',
+    'may name its own workspace and no other',
+    'with a wrong key gets InvalidApiKey',
+    'with an unknown model gets ModelNotFound',
+    'with a temperature of 3 gets InvalidParameter, which names it',
+    'sees a failure before the answer with its status',
+    'sees a failure in mid-stream, by both ways of streaming',
+    'gets a list of texts on the multimodal path',
+    'calls a tool, and goes on after its result',
+    'hears of a call piece by piece, and puts it together itself',
+    'gets the thought apart from the answer',
+    'gets embeddings',
+    'counts tokens',
+    'hears that a task is unknown, and that it cannot be cancelled',
+  ],
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { lacksWeights } from '../models-folder.ts';
+import { type Parley, type ParleyOptions, startParley } from './harness.ts';
+
+export interface Cases {
+  /** What the program runs, in its order. */
+  readonly cases: readonly string[];
+  readonly models: readonly Parameters<typeof lacksWeights>[0][];
+  /** The Parleys it talks to, by the prefix of the variables ADDRESS and KEY that name each. Default: one without a prefix. */
+  readonly parleys?: Readonly<Record<string, ParleyOptions>>;
+}
+
+/** A program of another language. */
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Why its tests are skipped. */
+  readonly lacks?: string | undefined;
+}
+
+/** One test for each case of a program, which prints a line of JSON when a case ended: `{"case", "error"}`. */
+export function describeProgramCases(
+  title: string,
+  program: Program,
+  { cases, models, parleys = { '': {} } }: Cases,
+): void {
+  const skip = program.lacks ?? (models.map(lacksWeights).find((reason) => reason !== false) || false);
+
+  describe(title, { skip }, () => {
+    const results = new Map(cases.map((name) => [name, Promise.withResolvers<string | null>()]));
+    const strangers: string[] = [];
+    const started: Parley[] = [];
+    let ended: Promise<void> | undefined;
+
+    before(async () => {
+      const env: Record<string, string> = {};
+      for (const [prefix, options] of Object.entries(parleys)) {
+        const parley = await startParley(options);
+        started.push(parley);
+        env[`${prefix}ADDRESS`] = parley.address;
+        env[`${prefix}KEY`] = parley.key;
+      }
+      ended = run(env);
+    });
+    after(async () => {
+      await ended;
+      await Promise.all(started.map((parley) => parley.stop()));
+    });
+
+    for (const [name, result] of results) {
+      test(name, async () => {
+        const error = await result.promise;
+        if (error !== null) assert.fail(error);
+      });
+    }
+
+    test('runs no case that is not listed here', async () => {
+      await ended;
+      assert.deepEqual(strangers, []);
+    });
+
+    async function run(env: Readonly<Record<string, string>>): Promise<void> {
+      const child = spawn(program.command, program.args, {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, ...program.env, ...env, NO_PROXY: '127.0.0.1' },
+      });
+      const complaint = text(child.stderr);
+      for await (const line of createInterface(child.stdout)) {
+        const { case: name, error }: { case: string; error: string | null } = JSON.parse(line);
+        const result = results.get(name);
+        if (result) result.resolve(error);
+        else strangers.push(name);
+      }
+      const reason = `the program did not come to it: ${await complaint}`;
+      for (const { resolve } of results.values()) resolve(reason);
+    }
+  });
+}

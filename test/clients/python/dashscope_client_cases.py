@@ -1,0 +1,337 @@
+"""dashscope.Client and AsyncClient of 2.x, started by dashscope-python-client.test.ts.
+
+Environment besides that of cases.py: SCRIPTED_ADDRESS and SCRIPTED_KEY of a Parley that plays scripts.
+"""
+
+import asyncio
+import json
+
+from cases import base_url, case, expect, expect_error, key, origin, run
+from dashscope import AsyncClient, Client
+from dashscope.v2 import errors
+from models import WEATHER_QUESTION, WEATHER_RESULT, GetWeather
+
+MODEL = "svc-plus"
+WEATHER = {
+    "type": "function",
+    "function": {"name": "get_weather", "description": "", "parameters": GetWeather.model_json_schema()},
+}
+FORCED = {"type": "function", "function": {"name": "get_weather"}}
+COUNT = ["One", ", two", ", three"]
+COUNTED = "".join(COUNT)
+# A pause, so that a stream has more than one event: what is said at once may come in one.
+PAUSE = {"delayMs": 100}
+
+
+def said_by_script(*steps):
+    return "script:" + json.dumps(steps)
+
+
+SLOWLY = said_by_script(*(step for token in COUNT for step in (token, PAUSE)))
+AT_ONCE = said_by_script(*COUNT)
+
+
+def options(protocol, prefix):
+    base = origin(prefix) + "/api/v1" if protocol == "native" else base_url(prefix)
+    return {"base_url": base, "api_key": key(prefix), "protocol": protocol, "max_retries": 0, "timeout": 90}
+
+
+CLIENTS = {
+    (protocol, prefix): Client(**options(protocol, prefix))
+    for protocol in ("native", "openai")
+    for prefix in ("", "SCRIPTED_")
+}
+native = CLIENTS["native", "SCRIPTED_"]
+
+
+def ask(client, messages=AT_ONCE, **more):
+    return client.chat.completions.create(**{"model": MODEL, "messages": messages, **more})
+
+
+def ask_model(protocol, messages=WEATHER_QUESTION, **more):
+    # Greedy, so that two calls can be compared; short, because the machine is slow.
+    return ask(CLIENTS[protocol, ""], messages, **{"temperature": 0, "max_tokens": 80, **more})
+
+
+def in_both(name):
+    """One case for each protocol, which is its last argument."""
+
+    def add(function):
+        for protocol in ("native", "openai"):
+            case(f"{name}, {protocol}")(lambda _, protocol=protocol: function(protocol))
+
+    return add
+
+
+def expect_usage(usage):
+    expect(usage.input_tokens > 0 and usage.output_tokens > 0, usage)
+    expect(usage.total_tokens == usage.input_tokens + usage.output_tokens, usage)
+
+
+@in_both("gets an answer")
+def answer(protocol):
+    whole = ask(CLIENTS[protocol, "SCRIPTED_"])
+    expect(whole.output_text == COUNTED and whole.choices[0].finish_reason == "stop", whole)
+    expect(not whole.is_error and whole.headers["x-request-id"], whole)
+    if protocol == "native":
+        expect(whole.request_id == whole.headers["x-request-id"], whole)
+    expect_usage(whole.usage)
+
+
+@in_both("gets a stream in pieces")
+def streamed(protocol):
+    stream = ask(CLIENTS[protocol, "SCRIPTED_"], SLOWLY, stream=True)
+    chunks = list(stream)
+    texts = [chunk.delta.content for chunk in chunks if chunk.delta and chunk.delta.content]
+    expect(len(texts) > 2 and "".join(texts) == COUNTED, texts)
+    expect(stream.headers["content-type"].startswith("text/event-stream"), stream.headers)
+    expect_usage(chunks[-1].usage)
+    expect(len({chunk.request_id for chunk in chunks}) == 1, chunks)
+
+
+@in_both("puts a stream together")
+def collected(protocol):
+    client = CLIENTS[protocol, "SCRIPTED_"]
+    for more in ({}, {"incremental_output": False}):
+        final = ask(client, SLOWLY, stream=True, **more).get_final_message()
+        expect(final.output_text == COUNTED and final.choices[0].finish_reason == "stop", more, final)
+        expect_usage(final.usage)
+    said = list(ask(client, SLOWLY, stream=True, incremental_output=False).text_stream)
+    expect(said == sorted(said, key=len) and said[-1] == COUNTED, said)
+
+
+@case("takes the server's own whole answers so far")
+def cumulative(_):
+    stream = ask(native, SLOWLY, stream=True, parameters={"incremental_output": False})
+    chunks = list(stream)
+    said = [chunk.delta.content for chunk in chunks]
+    expect(len(said) > 2 and said == sorted(said, key=len) and said[-1] == COUNTED, said)
+
+
+@in_both("gets two choices")
+def choices(protocol):
+    client = CLIENTS[protocol, "SCRIPTED_"]
+    whole = ask(client, n=2)
+    expect([choice.index for choice in whole.choices] == [0, 1], whole)
+    final = ask(client, SLOWLY, n=2, stream=True).get_final_message()
+    expect([choice.message.content for choice in final.choices] == [COUNTED, COUNTED], final)
+
+
+@in_both("gets an answer that ends before a stop string")
+def stopped(protocol):
+    whole = ask(CLIENTS[protocol, "SCRIPTED_"], stop=[" three"])
+    expect(whole.output_text == "One, two," and whole.choices[0].finish_reason == "stop", whole)
+
+
+@in_both("gets log probabilities")
+def logprobs(protocol):
+    client, how = CLIENTS[protocol, "SCRIPTED_"], {"logprobs": True, "top_logprobs": 2}
+    tokens = ask(client, **how).choices[0].logprobs["content"]
+    expect("".join(token["token"] for token in tokens) == COUNTED, tokens)
+    final = ask(client, SLOWLY, stream=True, **how).get_final_message()
+    streamed = [token["token"] for token in final.choices[0].logprobs["content"]]
+    expect(streamed == [token["token"] for token in tokens], final)
+
+
+@in_both("takes a conversation in parts")
+def parts(protocol):
+    content = [{"type": "text", "text": "Good "}, {"text": "evening", "cache_control": {"type": "ephemeral"}}]
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": content}]
+    whole = ask(CLIENTS[protocol, "SCRIPTED_"], messages)
+    expect("Good evening" in whole.output_text, whole)
+
+
+@case("gets an answer on the multimodal path")
+def multimodal(_):
+    create = native.multimodal.chat.create
+    expect(create(model=MODEL, messages=AT_ONCE).output_text == COUNTED)
+    messages = [{"role": "user", "content": [{"text": SLOWLY}]}]
+    final = create(model=MODEL, messages=messages, stream=True).get_final_message()
+    expect(final.output_text == COUNTED, final)
+
+
+def refused(protocol, kind, status, code, call):
+    error = expect_error(kind, call)
+    # Subclasses would be caught, too.
+    expect(type(error) is kind and error.status_code == status, protocol, repr(error), str(error))
+    expect(error.code == code[protocol] and error.message and error.request_id, protocol, str(error))
+    return error
+
+
+@in_both("with a wrong key raises AuthenticationError")
+def wrong_key(protocol):
+    code = {"native": "InvalidApiKey", "openai": "invalid_api_key"}
+    for stream in (False, True):
+        refused(
+            protocol,
+            errors.AuthenticationError,
+            401,
+            code,
+            lambda: ask(CLIENTS[protocol, "SCRIPTED_"], api_key="sk-of-somebody-else", stream=stream),
+        )
+
+
+@in_both("with an unknown model raises NotFoundError")
+def unknown_model(protocol):
+    code = {"native": "ModelNotFound", "openai": "model_not_found"}
+    for stream in (False, True):
+        call = lambda: ask(CLIENTS[protocol, "SCRIPTED_"], model="no-such-model", stream=stream)  # noqa: E731
+        refused(protocol, errors.NotFoundError, 404, code, call)
+
+
+@in_both("with a temperature of 3 raises BadRequestError, which names it")
+def bad_parameter(protocol):
+    code = {"native": "InvalidParameter", "openai": "invalid_parameter_error"}
+    call = lambda: ask(CLIENTS[protocol, "SCRIPTED_"], temperature=3)  # noqa: E731
+    error = refused(protocol, errors.BadRequestError, 400, code, call)
+    expect("Temperature should be in [0.0, 2.0)" in error.message, error)
+
+
+@case("of another workspace raises PermissionDeniedError")
+def workspace(_):
+    expect(ask(native, workspace="primary").output_text == COUNTED)
+    refused(
+        "native",
+        errors.PermissionDeniedError,
+        403,
+        {"native": "Workspace.AccessDenied"},
+        lambda: ask(native, workspace="of-somebody-else"),
+    )
+
+
+@case("may get an error as a value")
+def as_value(_):
+    quiet = native.with_options(raise_on_error=False)
+    whole = ask(quiet, model="no-such-model")
+    expect(whole.is_error and (whole.status_code, whole.code) == (404, "ModelNotFound"), whole)
+    expect(bool(whole.message) and whole.request_id == whole.headers["x-request-id"], whole)
+
+
+@case("sees a failure before the answer with its status")
+def failed(_):
+    call = lambda: ask(native, said_by_script({"fail": "engine-failed"}))  # noqa: E731
+    refused("native", errors.InternalServerError, 500, {"native": "InternalError"}, call)
+
+
+@in_both("raises a failure in mid-stream")
+def failed_later(protocol):
+    breaking = said_by_script("One", PAUSE, {"fail": "engine-failed"})
+    said = []
+
+    def read():
+        for chunk in ask(CLIENTS[protocol, "SCRIPTED_"], breaking, stream=True):
+            said.append(chunk.delta.content or "")
+
+    error = expect_error(errors.DashScopeError, read)
+    expect("".join(said) == "One" and error.message and error.request_id, said, str(error))
+    if protocol == "native":
+        expect(type(error) is errors.InternalServerError and error.code == "InternalError", str(error))
+
+
+@in_both("gets all of it asynchronously")
+def asynchronous(protocol):
+    async def all_of_it():
+        async with AsyncClient(**options(protocol, "SCRIPTED_")) as client:
+            whole = await ask(client)
+            expect(whole.output_text == COUNTED, whole)
+            stream = await ask(client, SLOWLY, stream=True)
+            expect("".join([text async for text in stream.text_stream]) == COUNTED)
+            stream = await ask(client, SLOWLY, stream=True, incremental_output=False)
+            expect((await stream.get_final_message()).output_text == COUNTED)
+            try:
+                await ask(client, model="no-such-model")
+                raise AssertionError("NotFoundError was not raised")
+            except errors.NotFoundError as error:
+                expect(bool(error.request_id), error)
+
+    asyncio.run(all_of_it())
+
+
+@in_both("calls a tool, and goes on after its result")
+def tools(protocol):
+    question = {"role": "user", "content": WEATHER_QUESTION}
+    # Asked for by force, because the smallest model does not always see the need.
+    whole = ask_model(protocol, [question], tools=[WEATHER], tool_choice=FORCED)
+    message = whole.choices[0].message
+    (call,) = message.tool_calls
+    expect(call.function.name == "get_weather" and call.id and call.type == "function", whole)
+    GetWeather.model_validate_json(call.function.arguments)
+    expect(whole.choices[0].finish_reason == "tool_calls", whole)
+    result = {"role": "tool", "content": WEATHER_RESULT, "tool_call_id": call.id}
+    after = ask_model(protocol, [question, message.model_dump(), result], tools=[WEATHER], max_tokens=32)
+    expect(after.output_text or after.choices[0].message.tool_calls, after)
+
+
+@in_both("puts the pieces of a call together")
+def tools_streamed(protocol):
+    how = {"tools": [WEATHER], "tool_choice": FORCED, "stream": True}
+    pieces = [piece for calls in ask_model(protocol, **how).tool_call_stream for piece in calls]
+    expect(len(pieces) > 1 and all(piece.index == 0 for piece in pieces), pieces)
+    for more in ({}, {"incremental_output": False}):
+        final = ask_model(protocol, **how, **more).get_final_message()
+        (call,) = final.choices[0].message.tool_calls
+        expect(call.function.name == "get_weather" and call.id, more, final)
+        GetWeather.model_validate_json(call.function.arguments)
+        expect(final.choices[0].finish_reason == "tool_calls", more, final)
+
+
+@in_both("gets the thought apart from the answer")
+def thinking(protocol):
+    how = {"messages": "Is 7 a prime number?", "enable_thinking": True, "thinking_budget": 12, "max_tokens": 16}
+    message = ask_model(protocol, **how).choices[0].message
+    expect(bool(message.reasoning_content), message)
+    for more in ({}, {"incremental_output": False}):
+        final = ask_model(protocol, **how, **more, stream=True).get_final_message().choices[0].message
+        expect(final.reasoning_content == message.reasoning_content, more, final, message)
+        expect((final.content or "") == (message.content or ""), more, final, message)
+    thoughts = list(ask_model(protocol, **how, stream=True).reasoning_stream)
+    expect("".join(thoughts) == message.reasoning_content, thoughts)
+
+
+@case("gets embeddings")
+def embeddings(_):
+    create = CLIENTS["native", ""].embeddings.create
+    two = create(model="svc-embed", input=["The sea is blue.", "Bread"], text_type="query")
+    expect([item.index for item in two.embeddings] == [0, 1], two)
+    expect(len(two.embeddings[0].embedding) == len(two.embeddings[1].embedding) > 0, two)
+    expect(two.usage.total_tokens > 0 and two.request_id, two)
+    expect_error(errors.BadRequestError, lambda: create(model="svc-embed", input=["text"] * 11))
+
+
+@case("counts tokens")
+def tokenizer(_):
+    count = CLIENTS["native", ""].tokenization.count
+    by_prompt = count(model=MODEL, prompt="The sea is blue.")
+    expect(by_prompt.input_tokens == len(by_prompt.token_ids) == len(by_prompt.tokens) > 0, by_prompt)
+    by_messages = count(model=MODEL, messages="The sea is blue.")
+    expect(by_messages.input_tokens >= by_prompt.input_tokens, by_messages)
+
+
+@case("lists the models and gets one")
+def models(_):
+    listed = native.models.list(page_no=1, page_size=2)
+    expect(len(listed.models) == 2 and listed.total_count > 2 and listed.page_size == 2, listed)
+    expect(native.models.get(MODEL).model == MODEL)
+    expect_error(errors.NotFoundError, lambda: native.models.get("no-such-model"))
+
+
+@case("hears that a task is unknown, and that it cannot be cancelled")
+def tasks(_):
+    jobs = native.embeddings.jobs
+    expect(jobs.fetch("no-such-task").status == "UNKNOWN")
+    error = expect_error(errors.BadRequestError, lambda: jobs.cancel("no-such-task"))
+    expect(error.code == "UnsupportedOperation", error)
+    expect(jobs.list().tasks == [])
+
+
+@case("is told in its own shape what is not served")
+def not_served(_):
+    expect(native.fine_tunes.list().jobs == [])
+    expect_error(errors.NotFoundError, lambda: native.fine_tunes.get("no-such-job"))
+    rank = {"model": "no-such-model", "query": "sea", "documents": ["blue", "bread"]}
+    error = expect_error(errors.DashScopeError, lambda: native.rerank.create(**rank))
+    expect(error.status_code in (400, 404) and error.code and error.message, error)
+
+
+if __name__ == "__main__":
+    run(None)
