@@ -201,6 +201,9 @@ export const PATH_PARAMETER_CHARACTERS_MAX = 512;
 /** Ours: seconds in Retry-After where nobody knows better. Small: clients give up on large ones (wire.md 11, 34). */
 export const RETRY_AFTER_SECONDS = 2;
 
+/** Ours: seconds in Retry-After at most, whatever an upstream says. Beyond about 120 some clients give up at once. */
+export const RETRY_AFTER_SECONDS_MAX = 60;
+
 /** Ours: ms between the abort of the last requests at shutdown and the end of their connections. */
 export const ABORT_GRACE_MS = 1_000;
 

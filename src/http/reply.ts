@@ -1,5 +1,5 @@
 import type { ServiceError } from '../core/error.ts';
-import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
+import { RETRY_AFTER_SECONDS, RETRY_AFTER_SECONDS_MAX } from '../core/limits.ts';
 import { FAMILIES } from '../protocols/families.ts';
 import type { Call } from './call.ts';
 
@@ -34,7 +34,9 @@ export function writeError(call: Call, error: ServiceError): void {
     status,
     text: JSON.stringify(family.errorBody(error, call.requestId)),
     headers: {
-      ...(retryAfter === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfter)) }),
+      ...(retryAfter === undefined
+        ? {}
+        : { 'retry-after': String(Math.min(Math.ceil(retryAfter), RETRY_AFTER_SECONDS_MAX)) }),
       ...(error.allow ? { allow: error.allow.join(', ') } : {}),
     },
   });

@@ -88,6 +88,13 @@ test('the log line and the measure of a stream have its facts, and no text', asy
   assert.ok(!JSON.stringify(front.lines).includes('Hello'));
 });
 
+test('a wait that clients would not keep is not asked for, whoever names it', async () => {
+  const generate: Generate = () =>
+    Promise.reject(new ServiceError('overloaded', 'Full.', { retryAfterSeconds: 3_600 }));
+  await using front = await startHttp({ generate });
+  assert.equal((await front.chat({})).headers.get('retry-after'), '60');
+});
+
 test('what fails before the first event has a real status', async () => {
   const generate: Generate = () => Promise.reject(new ServiceError('overloaded', 'Full.', { retryAfterSeconds: 7 }));
   await using front = await startHttp({ generate });
