@@ -125,6 +125,32 @@ describe('a generation with tools', () => {
     assert.equal(room.house.books.leasesReleased, 1);
   });
 
+  it('keeps the limits of the request over both runs, and does not think twice', async () => {
+    const room = createRoom(
+      [
+        ['Hm.', '</think>', ...CALL],
+        ['It ', 'is ', '21 ', '°C.'],
+      ],
+      {
+        repeatsCalls: true,
+        thinking: 'prompted',
+      },
+    );
+    const limits = { maxTokens: 80, maxTotalTokens: 82 };
+    const { usage, choices } = await room.answer({ messages: ANSWERED, toolUse: toolUse(), thinking: {}, ...limits });
+    const [first, second] = room.asked;
+    assert.ok(first && second);
+    assert.deepEqual([first.maxTokens, first.maxTotalTokens], [80, 82]);
+    for (const limit of [second.maxTokens, second.maxTotalTokens])
+      assert.ok(limit !== undefined && limit <= 20, `${limit}`);
+    assert.ok(usage.completionTokens <= 82);
+    assert.ok(!second.phases.some(({ kind }) => kind === 'thought'));
+    assert.deepEqual(
+      choices[0]?.blocks.map(({ type }) => type),
+      ['reasoning', 'text'],
+    );
+  });
+
   it('lets the same model make another call, and others repeat themselves', async () => {
     const another = CALL.replace('Paris', 'Rome');
     const room = createRoom([[...another]], { repeatsCalls: true });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
+import type { Message } from '../core/message.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
 import type { GenerationRequest } from '../core/request.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
@@ -25,6 +26,18 @@ const saying = (...events: EngineEvent[]): TextEngine => ({
 const types = (events: readonly GenerationEvent[]): string[] => events.map(({ type }) => type);
 
 describe('a generation', () => {
+  it('says what was asked for and cannot be heard', async () => {
+    const messages: Message[] = [
+      { role: 'user', content: [{ type: 'text', text: 'Hi', cache: 'ephemeral' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'Hello' }], reasoning: 'polite' },
+      { role: 'user', content: [{ type: 'text', text: 'And?' }] },
+    ];
+    const outputFormat = { type: 'json-object' } as const;
+    const wishes = { messages, thinking: {}, preserveThinking: true, outputFormat };
+    const { ignored } = await createHouse(scripted(tokens('{}'))).generate(wishes);
+    assert.deepEqual(ignored.toSorted(), ['cache_control', 'preserve_thinking', 'response_format', 'thinking']);
+  });
+
   it('begins with the start, which comes with the first batch, and ends with the end', async () => {
     const house = createHouse(scripted(tokens('Hel', 'lo')));
     const { batches, ignored } = await house.generate();
