@@ -44,7 +44,9 @@ const branches = (rows: readonly string[]): string[] =>
 const addressLines = ({ region, url, regions }: ListenAddress): string[] =>
   regions.flatMap(({ id, hosts }) => [
     regionName(id),
-    ...(id === region ? [`  chat completions   ${url}/compatible-mode/v1   (or ${url}/v1)`] : []),
+    ...(id === region
+      ? [`  chat completions   ${url}/compatible-mode/v1   (or ${url}/v1)`, `  native             ${url}/api/v1`]
+      : []),
     ...hosts.map(
       ({ pattern, isDeprecated }) =>
         `  host name          ${pattern}   (on ${url}${isDeprecated ? '; deprecated' : ''})`,

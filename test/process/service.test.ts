@@ -196,14 +196,16 @@ describe('several regions on one machine', () => {
     const output = await until('the addresses', { withinMs: 10_000 }, async () =>
       parley.output().includes('Try:') ? parley.output() : undefined,
     );
-    const lines = output.slice(output.indexOf('China (Beijing)')).split('\n').slice(0, 8);
+    const lines = output.slice(output.indexOf('China (Beijing)')).split('\n').slice(0, 10);
     assert.deepEqual(
       lines.map((line) => line.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'URL').replaceAll(/ +/g, ' ')),
       [
         'China (Beijing) (cn-beijing)',
         ' chat completions URL/compatible-mode/v1 (or URL/v1)',
+        ' native URL/api/v1',
         'Singapore (ap-southeast-1)',
         ' chat completions URL/compatible-mode/v1 (or URL/v1)',
+        ' native URL/api/v1',
         ' host name {workspace}.ap-southeast-1.example.test (on URL)',
         ' host name legacy.example.test (on URL; deprecated)',
         'US (Virginia) (us-east-1)', // shares the socket above
