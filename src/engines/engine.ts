@@ -1,9 +1,13 @@
+import type { Abilities } from '../core/abilities.ts';
 import type { EngineEvent } from '../core/event.ts';
 import type { Message } from '../core/message.ts';
 import type { Phase, PromptSegment } from '../core/prompt.ts';
-import type { OutputFormat, Sampling, Stop, ToolUse } from '../core/request.ts';
+import type { OutputFormat, Sampling, Stop, ThinkingWish, ToolUse } from '../core/request.ts';
 
-/** What an engine can do; a request for anything else is refused by name, not ignored. */
+/**
+ * What an engine can do; a request for anything else is refused by name, not ignored. That of a server elsewhere may
+ * grow until `model()` has resolved for the first time: it is asked then.
+ */
 export interface EngineCapabilities {
   /** `prompt`: we render the template and parse the output. `chat`: the engine does both. */
   readonly input: 'prompt' | 'chat';
@@ -15,6 +19,12 @@ export interface EngineCapabilities {
   readonly cache: boolean;
   /** Answers of one request that it can run side by side. */
   readonly choicesMax: number;
+  /** Sampling wishes that it has no word for; callers are told. Absent: it hears all. */
+  readonly unheardSampling?: readonly (keyof Sampling)[];
+  /** Of a chat engine: whether it can be told to think or not, and for how long. Absent: it cannot be told. */
+  readonly thinking?: 'switch' | 'budget';
+  /** Fields of callers' bodies, in their spelling, that a chat engine passes on as they are. */
+  readonly forwards?: readonly string[];
 }
 
 /** What is known of a loaded model. */
@@ -32,6 +42,8 @@ export interface LoadedModel {
   /** Texts that templates may ask for. */
   readonly bosToken: string;
   readonly eosToken: string;
+  /** What its files or its server say that it can do; what the catalogue declares goes first. */
+  readonly abilities?: Abilities;
 }
 
 export type EngineInput =
@@ -44,6 +56,10 @@ export type EngineInput =
       readonly preserveThinking?: boolean;
       readonly toolUse?: ToolUse;
       readonly outputFormat?: OutputFormat;
+      /** `false`: it is to be told not to think. Absent: nothing is said of it. */
+      readonly thinking?: ThinkingWish | false;
+      /** Fields that `capabilities.forwards` names. */
+      readonly forwarded?: Readonly<Record<string, unknown>>;
     };
 
 /** Whose request it is: queues are fair between them, and no state is shared across workspaces. */
@@ -156,8 +172,10 @@ export interface TextEngine {
    * cannot enforce (`invalid-request` naming its field).
    */
   start(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;
-  /** What is known of the model; loads it if that is still to be done. */
+  /** What is known of the model; loads it, or asks its server, if that is still to be done. */
   model(): Promise<LoadedModel>;
+  /** Rejects when a call now would fail. Absent where `state` tells already. */
+  probe?(signal: AbortSignal): Promise<void>;
   /** Number of tokens the input would take. Text without a special segment is no prompt: no token begins it. */
   countTokens(input: EngineInput): Promise<number>;
   /** The same tokens one by one. */
