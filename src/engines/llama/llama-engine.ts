@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../../lib/assert.ts';
-import type { EngineEvent } from '../../core/event.ts';
 import type { EngineInput, EngineRequest, EngineStart, LoadedModel, TextEngine } from '../engine.ts';
+import { askAgain, EngineGoneError, failingWith, startAgain } from '../engine-gone.ts';
+import { freePort } from '../free-port.ts';
 import { createSupervisor } from '../supervisor.ts';
 import type { Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.ts';
-import { createLlamaClient, EngineGoneError } from './client.ts';
+import { createLlamaClient } from './client.ts';
 import type { LlamaClient } from './client.ts';
 import type { ProcessOptions, Ready, TokenInput } from './protocol.ts';
 
@@ -18,7 +18,7 @@ export interface LlamaEngineOptions extends Omit<ProcessOptions, 'socket' | 'tok
   readonly name: string;
   /** Where the socket and passing state files live; created with mode 0700. */
   readonly runFolder: string;
-  readonly times?: SupervisorTimes;
+  readonly times?: Partial<SupervisorTimes>;
 }
 
 interface Up {
@@ -59,13 +59,15 @@ export async function createLlamaEngine(
   const supervisor = createSupervisor<Up>(
     {
       name: options.name,
-      command: process.execPath,
-      args: ['--disable-warning=ExperimentalWarning', main, JSON.stringify(processOptions)],
-      handshake(line) {
-        if (!line.startsWith('{"ready"')) return undefined;
-        const { model } = JSON.parse(line) as Ready;
-        return { model, client: createLlamaClient({ socket: place.socket, token: place.token, ...needs }) };
-      },
+      launch: () => ({
+        command: process.execPath,
+        args: ['--disable-warning=ExperimentalWarning', main, JSON.stringify(processOptions)],
+        handshake(line) {
+          if (!line.startsWith('{"ready"')) return undefined;
+          const { model } = JSON.parse(line) as Ready;
+          return { model, client: createLlamaClient({ socket: place.socket, token: place.token, ...needs }) };
+        },
+      }),
       heartbeat: ({ client }) => client.ping(PING_MS_MAX),
       onGone: ({ client }) => client.close(),
     },
@@ -88,17 +90,11 @@ export async function createLlamaEngine(
     return { ...started, batches: failingWith(started.batches, fail) };
   };
 
-  /** For calls that have one answer: what a dying process took with it is asked once more. */
-  const asked = async <T>(ask: (client: LlamaClient) => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    const once = async (): Promise<T> => {
+  const asked = <T>(ask: (client: LlamaClient) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+    askAgain(async () => {
       const up = await supervisor.ready(signal);
       return await ask(up.client).catch(failureOf(up));
-    };
-    return await once().catch((error: unknown) => {
-      if (!(error instanceof EngineGoneError)) throw error;
-      return once();
     });
-  };
 
   return {
     supervisor,
@@ -113,17 +109,7 @@ export async function createLlamaEngine(
       cache: true,
       choicesMax: options.sequences,
     },
-    async start(request, signal) {
-      const again = (): Promise<EngineStart> => generate(request, signal);
-      let started: EngineStart;
-      try {
-        started = await again();
-      } catch (error) {
-        if (!(error instanceof EngineGoneError)) throw error;
-        return await again();
-      }
-      return { ...started, batches: retryUnspoken(started.batches, again) };
-    },
+    start: (request, signal) => startAgain(() => generate(request, signal)),
     async model() {
       return (await supervisor.ready()).model;
     },
@@ -139,35 +125,6 @@ export async function createLlamaEngine(
       for (const folder of [place.folder, place.stateFolder]) rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function* failingWith<T>(
-  batches: AsyncIterable<T>,
-  fail: (error: unknown) => Promise<never>,
-): AsyncGenerator<T, void> {
-  try {
-    yield* batches;
-  } catch (error) {
-    await fail(error);
-  }
-}
-
-/** A run that dies before it said anything is started once more. */
-async function* retryUnspoken(
-  batches: AsyncIterable<readonly EngineEvent[]>,
-  again: () => Promise<EngineStart>,
-): AsyncGenerator<readonly EngineEvent[], void> {
-  let hasSpoken = false;
-  try {
-    for await (const batch of batches) {
-      hasSpoken = true;
-      yield batch;
-    }
-    return;
-  } catch (error) {
-    if (hasSpoken || !(error instanceof EngineGoneError)) throw error;
-  }
-  yield* (await again()).batches;
 }
 
 function promptInput(input: EngineInput): TokenInput {
@@ -226,13 +183,3 @@ function isAlive(pid: number): boolean {
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.on('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
