@@ -1,4 +1,7 @@
-import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
+import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
+import { ownWeightsOf } from '../catalogue/model.ts';
+import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
+import type { Log } from '../core/telemetry.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
 import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engines/engine.ts';
@@ -8,11 +11,13 @@ import { createRegistry } from '../engines/registry.ts';
 import type { Lease } from '../engines/registry.ts';
 import { promptScript } from '../engines/scripted/prompt-script.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import type { SupervisorLog } from '../engines/supervisor.ts';
-import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
+import type { Pool } from '../engines/pool/pool.ts';
+import { knownOf } from '../generation/abilities.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import { createProgramEngine, createServerPool, planProgram, preferredPlan } from './server-engines.ts';
+import type { ProgramPlan } from './server-engines.ts';
 
 /** Engines that may be loaded at once. Ours: the default weights and one more fit an 8 GB machine. */
 const ENGINES_MAX = 2;
@@ -56,15 +61,20 @@ export interface ModelEnginesNeeds {
   readonly llama: Omit<LlamaEngineOptions, 'name' | 'modelFile' | 'contextTokens'>;
   /** Overrides what the entries say. */
   readonly contextTokens: number | undefined;
-  readonly catalogue: Pick<Catalogue, 'weights'>;
+  readonly catalogue: Pick<ReplaceableCatalogue, 'weights' | 'learn'>;
+  /** Path of the server program that weights are given to instead of the embedded engine, where one is wanted and there. */
+  readonly preferred: string | undefined;
   readonly weights: WeightsStore;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly log: SupervisorLog;
+  readonly log: Log;
   readonly clock: Clock;
 }
 
 export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
   const registry = createRegistry({ enginesMax: ENGINES_MAX });
+  /** They hold no weights here, so there may be any number. */
+  const servers = createRegistry({ enginesMax: Infinity });
+  const pools = new Map<string, Pool>();
   const downloads = new Set<string>();
   const tokenAt = new Map<string, number>();
   const tokenOf = (key: string) => (): void => void tokenAt.set(key, needs.clock.monotonic());
@@ -72,10 +82,22 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
   /** Names that share weights and context share the engine. */
   const keyOf = (entry: ModelEntry): string => {
     const { runs } = entry;
-    if (needs.kind === 'scripted') return 'scripted';
-    if (runs.type === 'weights') return `${runs.weights} ${contextOf(entry)}`;
-    return runs.type === 'upstream' ? `upstream ${runs.addresses.join(' ')} ${runs.remote.model}` : 'none';
+    if (isScripted(entry)) return 'scripted';
+    switch (runs.type) {
+      case 'weights':
+        // A server program writes text or makes vectors; the embedded engine does both.
+        return `${runs.weights} ${contextOf(entry)}${needs.preferred === undefined || isForText(entry) ? '' : ' embedded'}`;
+      case 'upstream':
+      case 'program':
+        // Whatever is said of a server may make it another engine.
+        return `${runs.type} ${contextOf(entry)} ${JSON.stringify(runs)}`;
+      case 'none':
+        return 'none';
+    }
   };
+
+  /** In the place of what would run here. */
+  const isScripted = ({ runs }: ModelEntry): boolean => needs.kind === 'scripted' && runs.type !== 'upstream';
 
   const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
 
@@ -83,13 +105,34 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
     const contextTokens = contextOf(entry);
     const key = keyOf(entry);
     return registry.lease(key, async () => {
-      const modelFile = await needs.weights.locate(weights);
-      if (modelFile === undefined) throw notHere(entry, weights);
-      return createLlamaEngine(
-        { ...needs.llama, name: weights.id, modelFile, contextTokens },
-        { log: needs.log, onToken: tokenOf(key) },
-      );
+      const modelFile = await fileOf(entry, weights.id);
+      if (needs.preferred !== undefined && isForText(entry))
+        return await programFor(entry, { ...preferredPlan(entry, needs.preferred, modelFile), contextTokens });
+      const options = { ...needs.llama, name: weights.id, modelFile, contextTokens };
+      return learning(entry, await createLlamaEngine(options, { log: needs.log, onToken: tokenOf(key) }));
     });
+  };
+
+  const fileOf = async (entry: ModelEntry, id: string): Promise<string> => {
+    const weights = needs.catalogue.weights(id);
+    const file = await needs.weights.locate(weights);
+    if (file === undefined) throw notHere(entry, weights);
+    return file;
+  };
+
+  const programFor = async (entry: ModelEntry, plan: ProgramPlan): Promise<TextEngine> => {
+    const { threads, sequences, gpu, runFolder } = needs.llama;
+    const more = { ...needs, threads, sequences, gpu, runFolder, onToken: tokenOf(keyOf(entry)) };
+    return learning(entry, (await createProgramEngine(entry, plan, more)).engine);
+  };
+
+  /** What an engine tells of its model is kept for the next request; one that does not tell is no failure here. */
+  const learning = (entry: ModelEntry, engine: TextEngine): TextEngine => {
+    engine.model().then(
+      (model) => needs.catalogue.learn(entry.name, knownOf(model, engine.capabilities)),
+      () => undefined,
+    );
+    return engine;
   };
 
   const notHere = (entry: ModelEntry, { id }: Weights): ServiceError =>
@@ -107,7 +150,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
 
   const engineOf = (entry: ModelEntry): Promise<Lease> => {
     const { runs } = entry;
-    if (needs.kind === 'scripted')
+    if (isScripted(entry))
       return registry.lease(keyOf(entry), async () =>
         createScriptedEngine({
           script: promptScript,
@@ -120,18 +163,19 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
       case 'weights':
         return llamaFor(entry, needs.catalogue.weights(runs.weights));
       case 'upstream':
-        return registry.lease(keyOf(entry), async () => {
-          const apiKey = runs.apiKeyEnv === undefined ? undefined : needs.environment[runs.apiKeyEnv];
-          return createUpstreamEngine({
-            url: runs.addresses[0] ?? '',
-            model: runs.remote.model,
-            contextTokens: entry.contextTokens,
-            ...(apiKey === undefined ? {} : { apiKey }),
-          });
+        return servers.lease(keyOf(entry), async () => {
+          const key = keyOf(entry);
+          const pool = await createServerPool(entry, runs, { ...needs, onToken: tokenOf(key) });
+          pools.set(key, pool);
+          return learning(entry, pool);
         });
       case 'program':
+        return registry.lease(keyOf(entry), async () => {
+          const modelFile = runs.weights === undefined ? undefined : await fileOf(entry, runs.weights);
+          return await programFor(entry, planProgram(entry, runs, modelFile));
+        });
       case 'none':
-        return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.type}`, { param: 'model' }));
+        return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.reason}`, { param: 'model' }));
     }
   };
 
@@ -155,8 +199,9 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
     lastTokenAt: (entry) => tokenAt.get(keyOf(entry)),
     engineFor: ({ entry }) => engineOf(entry),
     async prepare(entry, { signal, onProgress }) {
-      if (needs.kind === 'llama' && entry.runs.type === 'weights') {
-        const weights = needs.catalogue.weights(entry.runs.weights);
+      const own = ownWeightsOf(entry);
+      if (own !== undefined && !isScripted(entry)) {
+        const weights = needs.catalogue.weights(own);
         if ((await needs.weights.locate(weights)) === undefined) {
           downloads.add(weights.id);
           try {
@@ -172,19 +217,34 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
     async stateOf(entry) {
       const { runs } = entry;
       if (runs.type === 'none') return { state: 'off', reason: runs.reason };
-      if (needs.kind === 'scripted') return { state: 'ready' };
-      if (runs.type === 'upstream')
-        return { state: 'on-demand', reason: `upstream ${new URL(runs.addresses[0] ?? '').host}` };
-      const weights = needs.catalogue.weights(runs.weights ?? '');
+      if (isScripted(entry)) return { state: 'ready' };
+      if (runs.type === 'upstream') return stateOfServers(runs.addresses, pools.get(keyOf(entry)));
       const state = registry.stateOf(keyOf(entry));
       if (state === 'ready') return { state };
       if (state === 'starting') return { state, reason: 'its engine is starting' };
       if (state === 'failing') return { state, reason: 'its engine does not start; the log says why' };
-      if (downloads.has(weights.id)) return { state: 'downloading', reason: 'weights are downloading' };
-      if ((await needs.weights.locate(weights)) === undefined)
+      const id = ownWeightsOf(entry);
+      if (id !== undefined && downloads.has(id)) return { state: 'downloading', reason: 'weights are downloading' };
+      if (id !== undefined && (await needs.weights.locate(needs.catalogue.weights(id))) === undefined)
         return { state: 'missing', reason: `weights are not here: parley models pull ${entry.name}` };
-      return { state: 'on-demand', reason: 'loads with the first request' };
+      const program = runs.type === 'program' ? [runs.program.command].flat()[0] : needs.preferred;
+      return { state: 'on-demand', reason: `loads with the first request${program ? `, in ${program}` : ''}` };
     },
-    close: () => registry.close(),
+    async close() {
+      await Promise.all([registry.close(), servers.close()]);
+    },
   };
+}
+
+const isForText = ({ interfaces }: ModelEntry): boolean =>
+  !interfaces.every((each) => each === 'embeddings' || each === 'rerank');
+
+/** How a model's servers do, one by one where not all are well. */
+function stateOfServers(addresses: readonly string[], pool: Pool | undefined): ModelState {
+  if (!pool) return { state: 'on-demand', reason: `served by ${addresses.map((url) => new URL(url).host).join(', ')}` };
+  const members = pool.describe();
+  const told = members.map(({ address, state }) => (state === 'ready' ? address : `${address} (${state})`)).join(', ');
+  return pool.state === 'ready' && members.every(({ state }) => state === 'ready')
+    ? { state: 'ready' }
+    : { state: pool.state, reason: `served by ${told}` };
 }

@@ -3,9 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
+import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
 import { familyNameOf } from '../catalogue/model.ts';
-import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
+import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
@@ -14,6 +15,7 @@ import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
+import { findProgram, programVersion } from '../engines/command/find-program.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
@@ -96,6 +98,9 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** Ours: how long a program may take to tell its version, in ms. */
+const VERSION_MS_MAX = 5_000;
+
 /** What is answered without an endpoint, as http names it. */
 const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
 
@@ -110,7 +115,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const keys = createKeys({ store, clock });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
-  const engines = overrides.engines ?? openEngines(config, { catalogue, weights, environment, log, clock });
+  const engines = overrides.engines ?? (await openEngines(config, { catalogue, weights, environment, log, clock }));
   const answerCheck = createAnswerCheck();
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
@@ -216,19 +221,20 @@ function cannotListen(error: unknown): ServiceError {
 }
 
 interface EngineNeeds {
-  readonly catalogue: Catalogue;
+  readonly catalogue: ReplaceableCatalogue;
   readonly weights: WeightsStore;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
 }
 
-function openEngines(config: Config, needs: EngineNeeds): ModelEngines {
+async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines> {
   const { engine, limits } = config;
   needs.log.info('engine settings', { threads: engine.threads, sequences: engine.sequences, gpu: String(engine.gpu) });
   return createModelEngines({
     ...needs,
     kind: engine.kind,
+    preferred: await preferredProgram(engine, needs.environment, needs.log),
     contextTokens: engine.contextTokens,
     llama: {
       sequences: engine.sequences,
@@ -239,6 +245,23 @@ function openEngines(config: Config, needs: EngineNeeds): ModelEngines {
       runFolder: join(config.data, 'run'),
     },
   });
+}
+
+/** The program that is to run our weights, where it is on this machine. */
+async function preferredProgram(
+  { prefer, kind, llamaServer = 'llama-server' }: Config['engine'],
+  environment: EngineNeeds['environment'],
+  log: Log,
+): Promise<string | undefined> {
+  if (prefer === 'embedded' || kind === 'scripted') return undefined;
+  const path = await findProgram(llamaServer, environment);
+  if (path === undefined)
+    log.warn('the preferred server program is not there: the embedded engine runs', { program: llamaServer });
+  else {
+    const version = await programVersion(path, { environment, withinMs: VERSION_MS_MAX });
+    log.info('a server program runs our weights', { program: path, version });
+  }
+  return path;
 }
 
 /** Listeners and host rules in http's words. */
