@@ -30,6 +30,7 @@ async function openRanker(bytes: Uint8Array) {
   await writeFile(file, bytes);
   const llama = await openLlama('ranking', file);
   return {
+    engine: llama.engine,
     async rank(query: string, documents: readonly string[], signal = new AbortController().signal) {
       const { ranking } = llama.engine;
       assert.ok(ranking);
@@ -99,6 +100,16 @@ describe('the llama engine with a ranking model', () => {
       param: 'documents[1]',
       message: 'Range of input length should be [1, 255] (documents[1]: with the query 256 tokens)',
     });
+  });
+
+  it('makes no vectors: what stands in their place is a score', async () => {
+    const { embeddings } = ranker.engine;
+    assert.ok(embeddings);
+    const asked = embeddings.embed(
+      { id: 'r', owner: { workspace: 'w', key: 'k' }, inputs: [{ text: 'sea', field: 'input' }] },
+      new AbortController().signal,
+    );
+    await assert.rejects(asked, { kind: 'unsupported', param: 'model' });
   });
 
   it('is over for a caller who goes, and ranks for others after', async () => {
