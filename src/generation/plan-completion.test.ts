@@ -39,6 +39,8 @@ const shown = (input: EngineInput): string =>
     ? input.segments.map(({ text, special }) => (special ? `[${text}]` : text)).join('')
     : assert.fail('a prompt');
 
+const ABLE = { ...ENTRY, abilities: { ...ENTRY.abilities, fillInTheMiddle: true } };
+
 const FILL: TextPrompt = { type: 'fill', prefix: 'a<|fim_suffix|>', suffix: 'b<|fim_middle|>' };
 
 describe('a prompt without a conversation', () => {
@@ -92,23 +94,27 @@ describe('a prompt without a conversation', () => {
     await assert.rejects(planIn({ type: 'text', text: 'a' }, { input: 'chat' }), refusal);
   });
 
-  it('is stopped looking for what comes after it only where that says something, and for fences only where there are none', async () => {
-    const stages = async (prefix: string, suffix: string) =>
-      (await planIn({ type: 'fill', prefix, suffix })).stagesOf(0, () => undefined).length;
-    assert.equal(await stages('a', ''), 1);
-    assert.equal(await stages('a', '\n```\n'), 0);
-    assert.equal(await stages('```\n', '\nreturn all_of_it'), 1);
-    assert.deepEqual(
-      (await planIn({ type: 'text', text: 'a' })).stagesOf(0, () => undefined),
-      [],
-    );
+  it('has stages where there is a gap, and none where a text is continued', async () => {
+    const stages = async (prompt: TextPrompt) => (await planIn(prompt)).stagesOf(0, () => undefined).length;
+    assert.equal(await stages(FILL), 1);
+    assert.equal(await stages({ type: 'text', text: 'a' }), 0);
+  });
+
+  it('may be filled with a fence only where it has some of its own', async () => {
+    const filled = async (suffix: string): Promise<string> => {
+      const script = () => [{ type: 'tokens' as const, tokens: ['a', '\n```', '\nb'] }];
+      const { generate } = createHouse(createScriptedEngine({ script, contextTokens: 100 }), { entry: ABLE });
+      const { batches } = await generate({ messages: [], prompt: { type: 'fill', prefix: 'x', suffix } });
+      return (await collect(batches)).choices[0]?.blocks[0]?.text ?? '';
+    };
+    assert.equal(await filled('\nmore'), 'a');
+    assert.equal(await filled('\n```\n'), 'a\n```\nb');
   });
 });
 
 describe('an answer that its stages end', () => {
   const script = () => [{ type: 'tokens' as const, tokens: ['x', '\nreturn all_of_it\n'] }, { type: 'hang' as const }];
   const request = { messages: [], prompt: { type: 'fill', prefix: 'a', suffix: '\nreturn all_of_it' } } as const;
-  const entry = { ...ENTRY, abilities: { ...ENTRY.abilities, fillInTheMiddle: true } };
 
   it('ends the run, frees the engine, and counts what it said', async () => {
     const ended: boolean[] = [];
@@ -117,7 +123,7 @@ describe('an answer that its stages end', () => {
       contextTokens: 100,
       onRunEnd: ({ isCancelled }) => void ended.push(isCancelled),
     });
-    const { books, generate } = createHouse(engine, { entry });
+    const { books, generate } = createHouse(engine, { entry: ABLE });
     const { batches } = await generate({ ...request, choices: 2 });
     const { choices, usage } = await collect(batches);
     assert.deepEqual(
@@ -149,7 +155,7 @@ describe('an answer that its stages end', () => {
       assert.fail('nobody reads on');
     }
     const engine: TextEngine = { ...scripted, start: async () => ({ batches: events() }) };
-    const { batches } = await createHouse(engine, { entry }).generate({ ...request, choices: 2 });
+    const { batches } = await createHouse(engine, { entry: ABLE }).generate({ ...request, choices: 2 });
     const { choices } = await collect(batches);
     assert.deepEqual(
       choices.map(({ blocks }) => blocks.map((block) => block.text).join('')),

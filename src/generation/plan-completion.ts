@@ -6,9 +6,10 @@ import type { PromptSegment } from '../core/prompt.ts';
 import type { TextPrompt } from '../core/request.ts';
 import type { EngineInput, TextEngine } from '../engines/engine.ts';
 import type { Plan } from './plan.ts';
+import { closingOf, createBlockEnd } from './stages/block-end.ts';
 import { createFillingEnd } from './stages/filling-end.ts';
-import { beginningOf, FENCE } from './stages/line-pattern.ts';
-import type { LinePattern } from './stages/line-pattern.ts';
+import { beginningOf, FENCE, lookFor } from './stages/line-pattern.ts';
+import type { Look } from './stages/line-pattern.ts';
 
 interface CompletionNeeds {
   readonly entry: ModelEntry;
@@ -35,12 +36,11 @@ export async function planCompletion(prompt: TextPrompt, { entry, engine, ...sty
     throw new ServiceError('unsupported', `Model ${entry.name} cannot fill in the middle: it takes no suffix.`, {
       param: 'suffix',
     });
-  const patterns = prompt.type === 'fill' ? endsOf(prompt) : [];
   return {
     unheard: [],
     asked: { input: inputOf(prompt, fill), phases: [] },
     stopTokens: fill?.stopTokens ?? [],
-    stagesOf: () => (patterns.length > 0 ? [createFillingEnd(patterns)] : []),
+    stagesOf: () => (prompt.type === 'fill' ? [createFillingEnd(endsOf(prompt))] : []),
   };
 }
 
@@ -65,9 +65,19 @@ function inputOf(prompt: TextPrompt, fill: FillInTheMiddle | undefined): EngineI
 
 const special = (text: string): PromptSegment => ({ text, special: true });
 
-/** A text with fences of its own may well be filled with one. */
-function endsOf({ prefix, suffix }: Extract<TextPrompt, { type: 'fill' }>): readonly LinePattern[] {
-  const hasFences = prefix.includes('```') || suffix.includes('```');
+/** What ends a filling; made anew for each choice. */
+function endsOf(gap: Extract<TextPrompt, { type: 'fill' }>): readonly Look[] {
+  const { prefix, suffix } = gap;
   const beginning = beginningOf(suffix);
-  return [...(beginning ? [beginning] : []), ...(hasFences ? [] : [FENCE])];
+  // A text with fences of its own may well be filled with one.
+  const hasFences = prefix.includes('```') || suffix.includes('```');
+  const patterns = [...(beginning ? [beginning] : []), ...(hasFences ? [] : [FENCE])];
+  return [
+    ...patterns.map(
+      (pattern): Look =>
+        (text, place) =>
+          lookFor(pattern, text, place),
+    ),
+    ...[createBlockEnd(gap), closingOf(gap)].filter((look) => look !== undefined),
+  ];
 }

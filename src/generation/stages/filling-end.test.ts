@@ -3,17 +3,30 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { EngineEvent, FinishReason } from '../../core/event.ts';
 import { createFillingEnd } from './filling-end.ts';
-import { beginningOf, FENCE } from './line-pattern.ts';
-import type { LinePattern } from './line-pattern.ts';
+import { createBlockEnd } from './block-end.ts';
+import { beginningOf, FENCE, lookFor } from './line-pattern.ts';
+import type { Look } from './line-pattern.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
 const SUFFIX = '\n    return total_of(rows)\n\nprint(total)\n';
 
-const patternsOf = (suffix: string): readonly LinePattern[] => [
-  ...[beginningOf(suffix)].filter((one) => one !== undefined),
-  FENCE,
-];
+/** On an empty line of a block. */
+const PREFIX = 'def total_of(rows):\n';
+
+const endsOf = (suffix: string): readonly Look[] => {
+  const beginning = beginningOf(suffix);
+  const patterns = [...(beginning ? [beginning] : []), FENCE];
+  const blockEnd = createBlockEnd({ prefix: PREFIX, suffix });
+  return [
+    ...patterns.map(
+      (pattern): Look =>
+        (text, place) =>
+          lookFor(pattern, text, place),
+    ),
+    ...(blockEnd ? [blockEnd] : []),
+  ];
+};
 
 interface Told {
   readonly text: string;
@@ -22,7 +35,7 @@ interface Told {
 }
 
 function run(pieces: readonly string[], reason: FinishReason = 'length', suffix = SUFFIX): Told {
-  const stage = createFillingEnd(patternsOf(suffix));
+  const stage = createFillingEnd(endsOf(suffix));
   const events: ChoiceEvent[] = [];
   const emit = (event: ChoiceEvent): void => void events.push(event);
   for (const text of pieces) stage.push({ type: 'text', choice: 0, text, tokens: 1, phase: 0 }, emit);
@@ -56,7 +69,7 @@ describe('what fills a gap', () => {
   });
 
   it('holds back only what may still become a repetition', () => {
-    const stage = createFillingEnd(patternsOf(SUFFIX));
+    const stage = createFillingEnd(endsOf(SUFFIX));
     const out: string[] = [];
     const emit = (event: ChoiceEvent): void => void (event.type === 'text' && out.push(event.text));
     for (const text of ['a', '\n', '    ret', 'ry', ' x\n'])
@@ -72,6 +85,8 @@ describe('what fills a gap', () => {
       '\n    ',
       ' ',
       'return total_of(rows)',
+      '\n}',
+      'else:',
       'return',
       '``',
       '`',
@@ -85,6 +100,8 @@ describe('what fills a gap', () => {
       SUFFIX,
       'return total_of(rows)',
       ')\n    x',
+      '\n}\n',
+      '\nelse:\n    y',
       '\n\n\nprint(total)\n',
       ' x `` return  \n\n x',
     );

@@ -1,19 +1,18 @@
 import type { EngineEvent } from '../../core/event.ts';
 import { createHeldText } from './held-text.ts';
-import { lookFor } from './line-pattern.ts';
-import type { LinePattern } from './line-pattern.ts';
+import type { Look } from './line-pattern.ts';
 import type { Stage } from './stage.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 type Emit = (event: ChoiceEvent) => void;
 
 /**
- * Ends what fills a gap where the first of these lines stand in it, the end of the line before them included. What may
- * become one is held back, so that a stream never tells what the whole answer has not.
+ * Ends what fills a gap where the first of these stands in it, the end of the line before included. What may become one is
+ * held back, so that a stream never tells what the whole answer has not.
  *
- * Models do not always end where the gap does: they go on with what stands behind it.
+ * Models do not always end where the gap does: they go on with what stands behind it, or with something like it.
  */
-export function createFillingEnd(patterns: readonly LinePattern[]): Stage<ChoiceEvent, ChoiceEvent> {
+export function createFillingEnd(ends: readonly Look[]): Stage<ChoiceEvent, ChoiceEvent> {
   const held = createHeldText();
   /** Text before this position is said. */
   let said = 0;
@@ -27,7 +26,7 @@ export function createFillingEnd(patterns: readonly LinePattern[]): Stage<Choice
     let at = 0;
     let isFound = false;
     for (; at < text.length; at++) {
-      const verdicts = patterns.map((pattern) => lookFor(pattern, text, { at, before, isLast }));
+      const verdicts = ends.map((look) => look(text, { at, before, isLast }));
       isFound = verdicts.includes('found');
       if (isFound || verdicts.includes('open')) break;
     }

@@ -1,5 +1,20 @@
 import { REPEATED_CHARS_ALONE_MIN, REPEATED_CHARS_MIN, REPEATED_LINE_CHARS_MAX } from '../../core/limits.ts';
 
+export interface Place {
+  /** Where it would begin. */
+  readonly at: number;
+  /** What the whole text, of which this is the end, has before it; empty at its beginning. */
+  readonly before: string;
+  /** Nothing more will come. */
+  readonly isLast: boolean;
+}
+
+/** `open`: what comes will tell. */
+export type Verdict = 'found' | 'open' | 'no';
+
+/** Whether something that ends a text stands at a place of it. A place that was open is looked at again. */
+export type Look = (text: string, place: Place) => Verdict;
+
 /**
  * Lines to be found again in a text that grows. Between lines only the indentation of the next one counts, not how many
  * line ends or blanks there are: models vary them.
@@ -37,17 +52,8 @@ export function beginningOf(text: string): LinePattern | undefined {
   return chars >= REPEATED_CHARS_ALONE_MIN ? { parts, endsLine: true, partsAtEnd } : undefined;
 }
 
-export interface Place {
-  /** Where the pattern would begin. */
-  readonly at: number;
-  /** What the whole text, of which this is the end, has before it; empty at its beginning. */
-  readonly before: string;
-  /** Nothing more will come. */
-  readonly isLast: boolean;
-}
-
-/** Whether the pattern stands at a place. `open`: what comes will tell. */
-export function lookFor(pattern: LinePattern, text: string, place: Place): 'found' | 'open' | 'no' {
+/** Whether the pattern stands at a place. */
+export function lookFor(pattern: LinePattern, text: string, place: Place): Verdict {
   const { at, before, isLast } = place;
   const [first] = pattern.parts;
   // At the very beginning of a text, the end of the line before it stands in what comes before.
@@ -68,12 +74,8 @@ interface Tried {
   readonly isLast: boolean;
 }
 
-function match(
-  { parts, endsLine, partsAtEnd }: LinePattern,
-  { text, from, skipped, isLast }: Tried,
-): 'found' | 'open' | 'no' {
-  const unfinished = (matched: number): 'found' | 'open' | 'no' =>
-    isLast ? (matched >= partsAtEnd ? 'found' : 'no') : 'open';
+function match({ parts, endsLine, partsAtEnd }: LinePattern, { text, from, skipped, isLast }: Tried): Verdict {
+  const unfinished = (matched: number): Verdict => (isLast ? (matched >= partsAtEnd ? 'found' : 'no') : 'open');
   let at = from;
   for (let index = skipped; index < parts.length; index++) {
     const part = parts[index] ?? '';
