@@ -32,6 +32,10 @@ const ASKED_CHARS_MAX = 64;
 
 /** POST /compatible-mode/v1/completions (E5). */
 export function completions({ generate, catalogue, clock, strict = false }: CompletionsNeeds): Endpoint {
+  const ours: Generate = (...asked) =>
+    generate(...asked).catch((error: unknown) => {
+      throw inOurWords(error);
+    });
   return {
     operation: 'completions.create',
     method: 'POST',
@@ -47,17 +51,13 @@ export function completions({ generate, catalogue, clock, strict = false }: Comp
       checkRules(wire);
 
       const head = createHead(wire, { requestId: context.requestId, created: unixSeconds(clock.now()) });
-      try {
-        const { batches, ignored } = await generateEach(generate, decode(wire), { interface: 'completions' }, context);
-        const headers = ignoredHeader([...ignored, ...ignoredFields(wire), ...unknown]);
-        if (wire.stream === true) {
-          const encoder = completionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
-          return stream(batches, encoder, headers);
-        }
-        return json(encode(head, await collect(batches)), headers);
-      } catch (error) {
-        throw inOurWords(error);
+      const { batches, ignored } = await generateEach(ours, decode(wire), { interface: 'completions' }, context);
+      const headers = ignoredHeader([...ignored, ...ignoredFields(wire), ...unknown]);
+      if (wire.stream === true) {
+        const encoder = completionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
+        return stream(batches, encoder, headers);
       }
+      return json(encode(head, await collect(batches)), headers);
     },
   };
 }

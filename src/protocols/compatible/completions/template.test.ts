@@ -41,6 +41,13 @@ describe('a prompt for completion', () => {
       assert.equal(readTemplate(text), undefined, text);
   });
 
+  test('may be the whole second template in the spellings that editors know, and is text where it is less', () => {
+    assert.deepEqual(readTemplate('<fim_prefix>a<fim_suffix>b<fim_middle>'), fill('a', 'b'));
+    assert.deepEqual(readTemplate('<｜fim▁begin｜>a<｜fim▁hole｜>b<｜fim▁end｜>'), fill('a', 'b'));
+    for (const text of ['<fim_prefix>a<fim_suffix>b', '<fim_prefix>a<fim_middle>', '<fim_suffix>b<fim_middle>'])
+      assert.deepEqual(readTemplate(text), { type: 'text', text });
+  });
+
   test('gives back any content that holds no literal of its separator', () => {
     const part = fc.constantFrom('<|fim_prefix|>', '<|fim_middle|>', '<|fim_', 'suffix|>', 'x', '\n', '<', '|>');
     const content = fc
