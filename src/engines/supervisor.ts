@@ -18,7 +18,8 @@ export interface ChildSpec<Ready> {
   readonly onGone?: (ready: Ready) => void;
 }
 
-export interface Supervisor<Ready> {
+/** Something that is kept running for those who call it: a child of ours, or one that another process of ours keeps. */
+export interface Supervised<Ready> {
   /**
    * The running child; starts it when it is not there yet.
    * @throws ServiceError `overloaded` when it does not come up in time, or keeps failing.
@@ -27,12 +28,17 @@ export interface Supervisor<Ready> {
   /**
    * A caller has found this child dead. Resolves when its end is known here too, so that the next `ready` is not the same
    * one; after a while also when the child lives.
+   * @returns whether it is gone.
    */
-  gone(ready: Ready): Promise<void>;
+  gone(ready: Ready): Promise<boolean>;
   readonly state: 'stopped' | 'starting' | 'ready' | 'failing';
+  /** Ends it, as far as this caller is concerned. */
+  stop(): Promise<void>;
+}
+
+export interface Supervisor<Ready> extends Supervised<Ready> {
   /** Process id while there is a child. */
   readonly pid: number | undefined;
-  stop(): Promise<void>;
 }
 
 export interface SupervisorLog {
@@ -193,7 +199,7 @@ export function createSupervisor<Ready>(
     },
     async gone(ready) {
       const last = child;
-      if (current !== ready || !last) return;
+      if (current !== ready || !last) return true;
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, END_NOTICED_MS_MAX);
         last.once('exit', () => {
@@ -201,6 +207,7 @@ export function createSupervisor<Ready>(
           resolve();
         });
       });
+      return last.exitCode !== null || last.signalCode !== null;
     },
     async stop() {
       isStopping = true;
