@@ -1,14 +1,17 @@
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
-import { ServiceError } from '../core/error.ts';
+import { INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
 import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engines/engine.ts';
 import { createLlamaEngine } from '../engines/llama/llama-engine.ts';
-import type { LlamaEngineOptions } from '../engines/llama/llama-engine.ts';
+import { createLlamaProcess } from '../engines/llama/llama-process.ts';
+import type { LlamaProcessOptions } from '../engines/llama/llama-process.ts';
+import type { LlamaUp } from '../engines/llama/protocol.ts';
 import { createRegistry } from '../engines/registry.ts';
 import type { Lease } from '../engines/registry.ts';
 import { promptScript } from '../engines/scripted/prompt-script.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
-import type { SupervisorLog } from '../engines/supervisor.ts';
+import type { SupervisedLease } from '../engines/sharing/guest-desk.ts';
+import type { Supervised, SupervisorLog } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ReportProgress } from '../weights/progress.ts';
@@ -51,20 +54,53 @@ export interface ModelEngines {
   close(): Promise<void>;
 }
 
+/** For processes that share the engines of one of them. */
+export interface EngineSharing {
+  /** What runs this model here, for another process. @throws ServiceError as `engineFor`. */
+  share(model: string): Promise<SupervisedLease>;
+  /** Gives back what is kept by another process and not used now. */
+  releaseIdle(): Promise<void>;
+}
+
+/** Another process of ours, which keeps the engines. */
+export interface EngineHost {
+  /** @param parse Of the ready value that the host's engine has. @throws ServiceError as `engineFor`. */
+  open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<Supervised<Ready>>;
+  stateOf(model: string): Promise<ModelState>;
+}
+
 export interface ModelEnginesNeeds {
   readonly kind: 'llama' | 'scripted';
-  readonly llama: Omit<LlamaEngineOptions, 'name' | 'modelFile' | 'contextTokens'>;
+  readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens'>;
   /** Overrides what the entries say. */
   readonly contextTokens: number | undefined;
-  readonly catalogue: Pick<Catalogue, 'weights'>;
+  readonly catalogue: Pick<Catalogue, 'weights' | 'find'>;
   readonly weights: WeightsStore;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: SupervisorLog;
   readonly clock: Clock;
+  /** Present where engines with processes of their own run elsewhere: no process is started here. */
+  readonly host?: EngineHost;
+  /** Asks the processes that share these engines for what they do not use. */
+  readonly recall?: () => Promise<void>;
 }
 
-export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
-  const registry = createRegistry({ enginesMax: ENGINES_MAX });
+/** What a registry keeps: an engine, and its process where others may call that too. */
+interface Running {
+  readonly text: TextEngine;
+  readonly supervised?: Supervised<unknown>;
+  readonly state: TextEngine['state'];
+  close(): Promise<void>;
+}
+
+export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & EngineSharing {
+  const { host, recall } = needs;
+  const registry = createRegistry<Running>({
+    // The host sees to it for all.
+    enginesMax: host ? Infinity : ENGINES_MAX,
+    clock: needs.clock,
+    ...(recall ? { recall } : {}),
+  });
   const downloads = new Set<string>();
   const tokenAt = new Map<string, number>();
   const tokenOf = (key: string) => (): void => void tokenAt.set(key, needs.clock.monotonic());
@@ -79,17 +115,20 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
 
   const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
 
-  const llamaFor = (entry: ModelEntry, weights: Weights): Promise<Lease> => {
-    const contextTokens = contextOf(entry);
+  const llamaFor = (entry: ModelEntry, weights: Weights): Promise<Lease<Running>> => {
     const key = keyOf(entry);
     return registry.lease(key, async () => {
-      const modelFile = await needs.weights.locate(weights);
-      if (modelFile === undefined) throw notHere(entry, weights);
-      return createLlamaEngine(
-        { ...needs.llama, name: weights.id, modelFile, contextTokens },
-        { log: needs.log, onToken: tokenOf(key) },
-      );
+      const process = await (host ? host.open(entry.name, parseLlamaUp) : llamaProcessOf(entry, weights));
+      const text = createLlamaEngine({ process, sequences: needs.llama.sequences, onToken: tokenOf(key) });
+      return running(text, process);
     });
+  };
+
+  const llamaProcessOf = async (entry: ModelEntry, weights: Weights): Promise<Supervised<LlamaUp>> => {
+    const modelFile = await needs.weights.locate(weights);
+    if (modelFile === undefined) throw notHere(entry, weights);
+    const options = { ...needs.llama, name: weights.id, modelFile, contextTokens: contextOf(entry) };
+    return createLlamaProcess(options, needs.log);
   };
 
   const notHere = (entry: ModelEntry, { id }: Weights): ServiceError =>
@@ -105,16 +144,18 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
           },
         );
 
-  const engineOf = (entry: ModelEntry): Promise<Lease> => {
+  const runningOf = (entry: ModelEntry): Promise<Lease<Running>> => {
     const { runs } = entry;
     if (needs.kind === 'scripted')
       return registry.lease(keyOf(entry), async () =>
-        createScriptedEngine({
-          script: promptScript,
-          contextTokens: contextOf(entry),
-          sequences: needs.llama.sequences,
-          onToken: tokenOf(keyOf(entry)),
-        }),
+        running(
+          createScriptedEngine({
+            script: promptScript,
+            contextTokens: contextOf(entry),
+            sequences: needs.llama.sequences,
+            onToken: tokenOf(keyOf(entry)),
+          }),
+        ),
       );
     switch (runs.type) {
       case 'weights':
@@ -122,16 +163,23 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
       case 'upstream':
         return registry.lease(keyOf(entry), async () => {
           const apiKey = runs.apiKeyEnv === undefined ? undefined : needs.environment[runs.apiKeyEnv];
-          return createUpstreamEngine({
-            url: runs.url,
-            model: runs.model,
-            contextTokens: entry.contextTokens,
-            ...(apiKey === undefined ? {} : { apiKey }),
-          });
+          return running(
+            createUpstreamEngine({
+              url: runs.url,
+              model: runs.model,
+              contextTokens: entry.contextTokens,
+              ...(apiKey === undefined ? {} : { apiKey }),
+            }),
+          );
         });
       case 'none':
         return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.reason}`, { param: 'model' }));
     }
+  };
+
+  const engineOf = async (entry: ModelEntry): Promise<Lease> => {
+    const { engine, release } = await runningOf(entry);
+    return { engine: engine.text, release };
   };
 
   const partOf = async <Part>(
@@ -168,11 +216,21 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
       const { engine, release } = await engineOf(entry);
       await engine.model().finally(release);
     },
+    async share(model) {
+      const entry = needs.catalogue.find(model);
+      if (!entry) throw new ServiceError('model-not-found', `There is no model ${model} any more.`, { param: 'model' });
+      const { engine, release } = await runningOf(entry);
+      if (engine.supervised) return { supervised: engine.supervised, release };
+      release();
+      throw new ServiceError('internal', INTERNAL_MESSAGE, { cause: `what runs ${model} cannot be shared` });
+    },
+    releaseIdle: () => registry.closeIdle(({ supervised }) => supervised !== undefined),
     async stateOf(entry) {
       const { runs } = entry;
       if (runs.type === 'none') return { state: 'off', reason: runs.reason };
       if (needs.kind === 'scripted') return { state: 'ready' };
       if (runs.type === 'upstream') return { state: 'on-demand', reason: `upstream ${new URL(runs.url).host}` };
+      if (host) return host.stateOf(entry.name);
       const weights = needs.catalogue.weights(runs.weights);
       const state = registry.stateOf(keyOf(entry));
       if (state === 'ready') return { state };
@@ -186,3 +244,17 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
     close: () => registry.close(),
   };
 }
+
+function running(text: TextEngine, supervised?: Supervised<unknown>): Running {
+  return {
+    text,
+    ...(supervised ? { supervised } : {}),
+    get state() {
+      return text.state;
+    },
+    close: () => text.close(),
+  };
+}
+
+/** Parser of what our own process of the same version told. */
+const parseLlamaUp = (value: unknown): LlamaUp => value as LlamaUp;

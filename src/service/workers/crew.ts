@@ -1,0 +1,158 @@
+import cluster from 'node:cluster';
+import type { Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { errorCodec } from '../../core/error-codec.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { Log } from '../../core/telemetry.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createMessageCalls } from '../../lib/message-calls.ts';
+import type { Answers, MessageCalls } from '../../lib/message-calls.ts';
+import type { MeterReading } from '../../telemetry/meter.ts';
+import type { ListenAddress } from '../service.ts';
+import type { PrimaryFunctions, WorkerFunctions, WorkerOrder } from './protocol.ts';
+
+/** What the primary answers one worker, until that is gone. */
+interface Attendance {
+  readonly answers: Answers<PrimaryFunctions>;
+  /** Hears what the worker has counted so far. */
+  readonly take: (reading: MeterReading) => void;
+  end(): void;
+}
+
+interface CrewNeeds {
+  readonly size: number;
+  readonly attend: () => Attendance;
+  /** How long a worker that was told to drain may take, in ms. */
+  readonly drainMsMax: number;
+  readonly log: Log;
+  readonly writeLogLine: (line: string) => void;
+  readonly clock: Pick<Clock, 'monotonic'>;
+}
+
+/** A worker that works. */
+export interface Member extends Pick<Attendance, 'take'> {
+  readonly calls: MessageCalls<WorkerFunctions>;
+}
+
+/** Workers that are started, and started again when they end by themselves. */
+export interface Crew {
+  /**
+   * Resolves when all listen.
+   * @param orderOf What a worker of this number is to do, also where it is started in the place of another.
+   * @throws ServiceError of the first that cannot.
+   */
+  start(orderOf: (worker: number) => WorkerOrder): Promise<readonly ListenAddress[]>;
+  /** Those that can be asked now. */
+  members(): readonly Member[];
+  /** Lets all drain; whoever takes too long is ended. */
+  stop(): Promise<void>;
+}
+
+/** Ours, in ms: between the end of a worker and the start of the next in its place, doubled with each that ends soon. */
+const BACKOFF_MS_MIN = 250;
+const BACKOFF_MS_MAX = 30_000;
+
+/** Ours, in ms: a worker that lived less has ended soon. */
+const LIFE_MS_MIN = 10_000;
+
+/** Ours, in ms: a worker starts in under a second where the processor is free. */
+const BEGIN_MS_MAX = 60_000;
+
+interface Launch {
+  readonly orderOf: (worker: number) => WorkerOrder;
+  /** How many in a row have ended soon in this one's place. */
+  readonly endedSoon: number;
+}
+
+/**
+ * Processes that answer requests. With a socket each they need nobody to accept for them; the runtime's cluster is their
+ * parent because it also knows what to do where they must share one.
+ */
+export function createCrew(needs: CrewNeeds): Crew {
+  const { size, attend, drainMsMax, log, writeLogLine, clock } = needs;
+  const running = new Map<Worker, Member>();
+  const restarts = new Set<NodeJS.Timeout>();
+  let isStopping = false;
+
+  const setUp = (): void =>
+    cluster.setupPrimary({
+      exec: fileURLToPath(new URL(`./worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)),
+      args: [],
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      // Log lines pass here, so that lines of several processes stay whole on one stream.
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    });
+
+  const launch = (number: number, { orderOf, endedSoon }: Launch): Promise<readonly ListenAddress[]> => {
+    const startedAt = clock.monotonic();
+    const worker = cluster.fork();
+    const attendance = attend();
+    const calls = createMessageCalls<WorkerFunctions, PrimaryFunctions>({
+      // What cannot be sent any more is told by the worker's end.
+      send: (message) => void worker.process.send?.(message, () => undefined),
+      answers: attendance.answers,
+      errors: errorCodec,
+    });
+    running.set(worker, { take: attendance.take, calls });
+    worker.on('message', (message) => calls.receive(message));
+    worker.on('error', () => undefined); // `exit` follows
+    if (worker.process.stderr)
+      createInterface({ input: worker.process.stderr }).on('line', (line) => writeLogLine(`${line}\n`));
+    worker.process.once('exit', (code, signal) => {
+      running.delete(worker);
+      attendance.end();
+      calls.end(new ServiceError('internal', `Worker ${number} has ended.`));
+      if (isStopping) return;
+      const lifeMs = clock.monotonic() - startedAt;
+      const soon = lifeMs < LIFE_MS_MIN ? endedSoon + 1 : 1;
+      log.warn('worker ended', { worker: number, pid: worker.process.pid, code, signal, lifeMs: Math.round(lifeMs) });
+      const timer = setTimeout(
+        () => {
+          restarts.delete(timer);
+          void relaunch(number, { orderOf, endedSoon: soon });
+        },
+        Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (soon - 1)),
+      );
+      restarts.add(timer);
+    });
+    return calls.ask('begin', orderOf(number), AbortSignal.timeout(BEGIN_MS_MAX));
+  };
+
+  const relaunch = async (number: number, order: Launch): Promise<void> => {
+    const before = new Set(running.keys());
+    try {
+      await launch(number, order);
+      log.info('worker started again', { worker: number });
+    } catch (error) {
+      if (isStopping) return;
+      log.error('worker does not start', { worker: number, error });
+      for (const worker of running.keys()) if (!before.has(worker)) worker.process.kill('SIGKILL');
+    }
+  };
+
+  const end = async (worker: Worker, { calls }: Member): Promise<void> => {
+    // Not its exit: its last lines come before this.
+    const ended = once(worker.process, 'close');
+    const timer = setTimeout(() => worker.process.kill('SIGKILL'), drainMsMax);
+    await calls.ask('drain', null).catch(() => undefined); // it has ended while it was asked
+    await ended;
+    clearTimeout(timer);
+  };
+
+  return {
+    async start(orderOf) {
+      setUp();
+      const numbers = Array.from({ length: size }, (_, at) => at + 1);
+      const [addresses = []] = await Promise.all(numbers.map((number) => launch(number, { orderOf, endedSoon: 0 })));
+      return addresses;
+    },
+    members: () => [...running.values()],
+    async stop() {
+      isStopping = true;
+      for (const timer of restarts) clearTimeout(timer);
+      await Promise.all([...running].map(([worker, member]) => end(worker, member)));
+    },
+  };
+}
