@@ -132,3 +132,18 @@ test('a catalogue can be replaced under those who hold it', () => {
   assert.equal(held.find('svc-plus')?.name, 'svc-plus');
   assert.equal(held.list().length, catalogue.list().length);
 });
+
+test('what an engine tells of its model is there for the next request, until the catalogue is replaced', () => {
+  const up = parseCatalogueAdditions({ models: { up: { url: 'http://h/v1' } }, aliases: { 'u-*': 'up' } });
+  const fresh = () => createCatalogue(expandCatalogue(up));
+  const held = createReplaceableCatalogue(fresh());
+  held.learn('up', { contextTokens: 4000, abilities: { vision: true } });
+  held.learn('u-1', { contextTokens: 1, abilities: {} });
+  const wanted = { interface: 'chat', region: 'cn-beijing' } as const;
+  for (const entry of [held.find('u-1'), held.resolve('up', wanted).entry, held.list()[0]]) {
+    assert.equal(entry?.contextTokens, 4000);
+    assert.deepEqual(entry?.abilities, { vision: true });
+  }
+  held.replace(fresh());
+  assert.deepEqual(held.find('up')?.abilities, {});
+});

@@ -4,6 +4,8 @@ import { regionName } from '../core/region.ts';
 import { MODELS_NAMED_MAX } from '../core/limits.ts';
 import { compilePattern } from './alias-pattern.ts';
 import type { CatalogueParts } from './expand.ts';
+import { withKnown } from './known.ts';
+import type { Known } from './known.ts';
 import type { Catalogue, ModelEntry, ModelInterface } from './model.ts';
 
 /** An immutable catalogue. Of two entries of one name the later one counts. */
@@ -41,21 +43,40 @@ export function createCatalogue({ entries, weights, aliases }: CatalogueParts): 
   };
 }
 
-/** A catalogue whose content can be exchanged while others hold it; a call that is running keeps what it has resolved. */
+/**
+ * A catalogue whose content can be exchanged while others hold it; a call that is running keeps what it has resolved.
+ * What engines tell of their models fills what the entries leave open.
+ */
 export interface ReplaceableCatalogue extends Catalogue {
   replace(next: Catalogue): void;
+  /** @param name An entry's own name. */
+  learn(name: string, known: Known): void;
 }
 
 export function createReplaceableCatalogue(initial: Catalogue): ReplaceableCatalogue {
   let current = initial;
+  /** By entries of the catalogue in force: those of the next one are other objects. */
+  let learned = new WeakMap<ModelEntry, ModelEntry>();
+  const known = (entry: ModelEntry): ModelEntry => learned.get(entry) ?? entry;
   return {
-    resolve: (name, wanted) => current.resolve(name, wanted),
-    find: (name) => current.find(name),
-    list: () => current.list(),
+    resolve(name, wanted) {
+      const { asked, entry } = current.resolve(name, wanted);
+      return { asked, entry: known(entry) };
+    },
+    find(name) {
+      const entry = current.find(name);
+      return entry && known(entry);
+    },
+    list: () => current.list().map(known),
     weights: (id) => current.weights(id),
     listWeights: () => current.listWeights(),
     replace(next) {
       current = next;
+      learned = new WeakMap();
+    },
+    learn(name, told) {
+      const entry = current.find(name);
+      if (entry?.name === name) learned.set(entry, withKnown(entry, told));
     },
   };
 }

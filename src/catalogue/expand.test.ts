@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expandCatalogue } from './expand.ts';
+import { withKnown } from './known.ts';
+import { forwardedOf, ownWeightsOf } from './model.ts';
 import { parseCatalogueAdditions } from './schema.ts';
 
 const WEIGHTS = {
@@ -28,6 +30,7 @@ const entry = (name: string, additions: unknown = {}) => {
 
 test('a model takes over what its weights are known for, less what it states itself', () => {
   assert.deepEqual(entry('translate').abilities, {
+    thinking: false,
     tools: false,
     vision: false,
     audio: false,
@@ -84,9 +87,69 @@ test('files of one name from two places are two sets of weights', () => {
 });
 
 test('an upstream address becomes a model that asks for its own name by default', () => {
-  const runs = entry('up', { models: { up: { url: 'http://127.0.0.1:9/v1/', apiKeyEnv: 'KEY' } } }).runs;
-  assert.deepEqual(runs, { type: 'upstream', url: 'http://127.0.0.1:9/v1', model: 'up', apiKeyEnv: 'KEY' });
-  assert.equal(entry('up', { models: { up: { url: 'http://h/v1' } } }).abilities.logprobs, false);
+  const up = entry('up', { models: { up: { url: 'http://127.0.0.1:9/v1/', apiKeyEnv: 'KEY' } } });
+  assert.deepEqual(up.runs, {
+    type: 'upstream',
+    addresses: ['http://127.0.0.1:9/v1'],
+    apiKeyEnv: 'KEY',
+    remote: { model: 'up', input: 'chat', forward: [], timeouts: {}, family: 'template' },
+  });
+});
+
+test('several addresses, and what is said of the server there, stay together', () => {
+  const up = entry('up', {
+    models: {
+      up: {
+        url: ['http://a/v1', 'http://b/v1'],
+        upstreamModel: 'owner/model',
+        server: 'vllm',
+        input: 'prompt',
+        chatTemplate: '/t.jinja',
+        forward: ['priority'],
+        timeouts: { idleMs: 5 },
+        family: 'qwen2',
+      },
+    },
+  });
+  assert.deepEqual(up.runs, {
+    type: 'upstream',
+    addresses: ['http://a/v1', 'http://b/v1'],
+    remote: {
+      model: 'owner/model',
+      server: 'vllm',
+      input: 'prompt',
+      chatTemplate: '/t.jinja',
+      forward: ['priority'],
+      timeouts: { idleMs: 5 },
+      family: 'qwen2',
+    },
+  });
+  assert.deepEqual(forwardedOf(up), ['priority']);
+});
+
+test('a program runs a model file of ours, or what it finds by name', () => {
+  const own = entry('own', { models: { own: { weights: 'small', command: 'llama-server', startSeconds: 5 } } });
+  assert.ok(own.runs.type === 'program');
+  assert.equal(ownWeightsOf(own), 'small');
+  assert.deepEqual(own.runs.program, { command: 'llama-server', args: [], environment: {}, startMs: 5000 });
+  assert.equal(own.runs.remote.family, 'qwen2');
+  assert.equal(own.contextTokens, 4096);
+  const named = entry('n', {
+    models: { n: { command: ['serve', '{port}'], upstreamModel: 'o/m', args: ['-x'], environment: { A: 'b' } } },
+  });
+  assert.ok(named.runs.type === 'program');
+  assert.equal(ownWeightsOf(named), undefined);
+  assert.deepEqual(named.runs.program, { command: ['serve', '{port}'], args: ['-x'], environment: { A: 'b' } });
+});
+
+test('what nobody states of a model elsewhere is unknown, and what its engine tells fills it in', () => {
+  const up = entry('up', { models: { up: { url: 'http://h/v1', abilities: { tools: false, thinking: 'none' } } } });
+  assert.deepEqual(up.abilities, { tools: false, thinking: false });
+  const known = withKnown(up, { contextTokens: 99, abilities: { tools: true, thinking: 'native', vision: true } });
+  assert.deepEqual(known.abilities, { tools: false, thinking: false, vision: true });
+  assert.equal(known.contextTokens, 99);
+  const stated = entry('up', { models: { up: { url: 'http://h/v1', contextTokens: 77 } } });
+  assert.equal(withKnown(stated, { contextTokens: 99, abilities: {} }).contextTokens, 77);
 });
 
 test('a shipped model keeps what the operator does not state', () => {
@@ -100,7 +163,7 @@ test('another runner takes nothing over from the old one but its role', () => {
   const changed = entry('translate', { models: { translate: { url: 'http://h/v1' } } });
   assert.equal(changed.runs.type, 'upstream');
   assert.deepEqual(changed.interfaces, ['translation']);
-  assert.equal(changed.abilities.logprobs, false);
+  assert.deepEqual(changed.abilities, { tools: false, thinking: false });
 });
 
 test("the operator's aliases are tried before the shipped ones", () => {

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import type { Weights, WeightsSource } from '../core/weights.ts';
-import type { Abilities, Alias, ModelEntry, ModelInterface } from './model.ts';
+import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from './model.ts';
+import { REMOTE_QUALIFIERS } from './remote-schema.ts';
 import type { CatalogueRecord, ModelRecord, WeightsRecord } from './schema.ts';
 import { RUNNER_KEYS } from './schema.ts';
 
@@ -18,7 +19,7 @@ const CONTEXT_TOKENS_DEFAULT = 8192;
 
 const CHAT_INTERFACES: readonly ModelInterface[] = ['chat', 'messages', 'responses', 'native'];
 
-/** What is not stated, a model cannot do: a wrong claim fails at the caller, a missing one in the configuration. */
+/** What is not stated of weights that we ship, they cannot do. Of any other model it is unknown until its engine tells. */
 const NO_ABILITIES: Abilities = { tools: false, vision: false, audio: false, logprobs: false, fillInTheMiddle: false };
 
 /**
@@ -120,13 +121,23 @@ function idOf(source: WeightsSource): string {
 }
 
 function toEntry(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry {
-  const { thinking, ...abilities } = { ...NO_ABILITIES, ...weights?.record.abilities, ...record.abilities };
+  const isKnown = record.weights !== undefined || record.none !== undefined;
+  const { thinking, ...abilities } = {
+    ...(isKnown ? NO_ABILITIES : {}),
+    ...weights?.record.abilities,
+    ...record.abilities,
+  };
+  const isContextGuessed = record.contextTokens === undefined && runsElsewhere(record);
   return {
     name,
     description: record.description ?? '',
     runs: runnerOf(name, record, weights),
     contextTokens: contextTokensOf(name, record, weights),
-    abilities: { ...abilities, ...(thinking === undefined || thinking === 'none' ? {} : { thinking }) },
+    ...(isContextGuessed ? { isContextGuessed } : {}),
+    abilities: {
+      ...abilities,
+      ...(thinking === undefined ? {} : { thinking: thinking === 'none' ? false : thinking }),
+    },
     repeatsCalls: record.repeatsCalls ?? weights?.record.repeatsCalls ?? false,
     interfaces: record.interfaces ?? CHAT_INTERFACES,
     ...(record.regions ? { regions: record.regions } : {}),
@@ -136,21 +147,45 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
   };
 }
 
+const runsElsewhere = ({ url, command }: ModelRecord): boolean => url !== undefined || command !== undefined;
+
 function runnerOf(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry['runs'] {
-  if (weights) {
-    return { type: 'weights', weights: weights.weights.id, family: record.family ?? weights.record.family };
+  const family = record.family ?? weights?.record.family ?? 'template';
+  if (record.command !== undefined) {
+    return {
+      type: 'program',
+      program: {
+        command: record.command,
+        args: record.args ?? [],
+        environment: record.environment ?? {},
+        ...(record.startSeconds === undefined ? {} : { startMs: record.startSeconds * 1000 }),
+      },
+      ...(weights ? { weights: weights.weights.id } : {}),
+      remote: remoteOf(name, record, family),
+    };
   }
+  if (weights) return { type: 'weights', weights: weights.weights.id, family };
   if (record.url !== undefined) {
     return {
       type: 'upstream',
-      url: record.url.replace(/\/+$/, ''),
-      model: record.upstreamModel ?? name,
+      addresses: [record.url].flat().map((url) => url.replace(/\/+$/, '')),
       ...(record.apiKeyEnv === undefined ? {} : { apiKeyEnv: record.apiKeyEnv }),
+      remote: remoteOf(name, record, family),
     };
   }
   if (record.none !== undefined) return { type: 'none', reason: record.none };
   throw fault(`models.${name}`, `does not say what runs it: give one of ${RUNNER_KEYS.join(', ')}`);
 }
+
+const remoteOf = (name: string, record: ModelRecord, family: string): RemoteOptions => ({
+  model: record.upstreamModel ?? name,
+  ...(record.server === undefined ? {} : { server: record.server }),
+  input: record.input ?? 'chat',
+  ...(record.chatTemplate === undefined ? {} : { chatTemplate: record.chatTemplate }),
+  forward: record.forward ?? [],
+  timeouts: record.timeouts ?? {},
+  family,
+});
 
 function contextTokensOf(name: string, record: ModelRecord, weights: NamedWeights | undefined): number {
   const max = weights?.weights.contextTokensMax;
@@ -168,8 +203,7 @@ const RUNNER_FIELDS: ReadonlySet<string> = new Set([
   ...RUNNER_KEYS,
   'revision',
   'sha256',
-  'upstreamModel',
-  'apiKeyEnv',
+  ...REMOTE_QUALIFIERS.map(([field]) => field),
   'family',
   'repeatsCalls',
   'licence',

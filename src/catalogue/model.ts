@@ -1,4 +1,6 @@
+import type { Abilities } from '../core/abilities.ts';
 import type { Sampling } from '../core/request.ts';
+import type { ServerKind } from '../core/server-kind.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Weights } from '../core/weights.ts';
 
@@ -19,14 +21,34 @@ export type ModelInterface = (typeof MODEL_INTERFACES)[number];
 
 export type { Weights, WeightsSource } from '../core/weights.ts';
 
-export interface Abilities {
-  /** `native`: the template has a switch and markers. `prompted`: a two-phase thought by our prompt. */
-  readonly thinking?: 'native' | 'prompted';
-  readonly tools: boolean;
-  readonly vision: boolean;
-  readonly audio: boolean;
-  readonly logprobs: boolean;
-  readonly fillInTheMiddle: boolean;
+export type { Abilities } from '../core/abilities.ts';
+
+/** How a server that runs a model is spoken to. */
+export interface RemoteOptions {
+  /** The model's name there. */
+  readonly model: string;
+  /** Absent: it is asked. */
+  readonly server?: ServerKind;
+  readonly input: 'chat' | 'prompt';
+  /** Path of a file. */
+  readonly chatTemplate?: string;
+  /** Fields of callers' bodies that it knows besides those of its kind. */
+  readonly forward: readonly string[];
+  readonly timeouts: {
+    readonly connectMs?: number;
+    readonly firstTokenMs?: number;
+    readonly idleMs?: number;
+  };
+  readonly family: string;
+}
+
+/** A server program that we start. */
+export interface ProgramOptions {
+  /** A preset's name or a path, or the program and its words. */
+  readonly command: string | readonly string[];
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly startMs?: number;
 }
 
 export interface ModelEntry {
@@ -35,9 +57,23 @@ export interface ModelEntry {
   /** What runs it. `none`: declared by the specification, no engine yet; `reason` says why. */
   readonly runs:
     | { readonly type: 'weights'; readonly weights: string; readonly family: string }
-    | { readonly type: 'upstream'; readonly url: string; readonly model: string; readonly apiKeyEnv?: string }
+    | {
+        readonly type: 'upstream';
+        readonly addresses: readonly string[];
+        readonly apiKeyEnv?: string;
+        readonly remote: RemoteOptions;
+      }
+    | {
+        readonly type: 'program';
+        readonly program: ProgramOptions;
+        /** The model file that it is given, where we have it. */
+        readonly weights?: string;
+        readonly remote: RemoteOptions;
+      }
     | { readonly type: 'none'; readonly reason: string };
   readonly contextTokens: number;
+  /** Nobody has said how much context there is: the figure above is a guess until its engine has told. */
+  readonly isContextGuessed?: true;
   readonly abilities: Abilities;
   /** It tends to repeat a call whose result it has already. */
   readonly repeatsCalls?: boolean;
@@ -54,6 +90,20 @@ export interface ModelEntry {
 /** What a model is asked for: a research model is on the native path for research only. */
 export const ownInterfaces = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): readonly ModelInterface[] =>
   interfaces.includes('research') ? ['research'] : interfaces;
+
+/** The weights that an entry needs on this machine. */
+export const ownWeightsOf = ({ runs }: Pick<ModelEntry, 'runs'>): string | undefined =>
+  runs.type === 'weights' || runs.type === 'program' ? runs.weights : undefined;
+
+/** Of the model's template, tags and formats; a chat engine has no use for it. */
+export function familyNameOf({ runs }: Pick<ModelEntry, 'runs'>): string {
+  if (runs.type === 'none') return 'template';
+  return runs.type === 'weights' ? runs.family : runs.remote.family;
+}
+
+/** Fields that the operator says its server knows. */
+export const forwardedOf = ({ runs }: Pick<ModelEntry, 'runs'>): readonly string[] =>
+  runs.type === 'upstream' || runs.type === 'program' ? runs.remote.forward : [];
 
 /** A name the caller used, resolved. */
 export interface ResolvedModel {

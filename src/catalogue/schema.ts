@@ -4,6 +4,7 @@ import { SEED_MAX } from '../core/limits.ts';
 import { REGION_IDS } from '../core/region.ts';
 import { FAMILIES, isFamilyName } from './families/families.ts';
 import { MODEL_INTERFACES } from './model.ts';
+import { REMOTE_QUALIFIERS, remoteFields } from './remote-schema.ts';
 
 /*
  * The shape of the data file and of the operator's `models:`, `weights:` and `aliases:` sections: one for both.
@@ -104,13 +105,7 @@ const model = z
     sha256: sha256.exactOptional(),
     /** A model file on this machine. */
     path: z.string().min(1).refine(singleFile, 'is one part of a split model').exactOptional(),
-    /** A compatible server; with `upstreamModel` (else the same name) and `apiKeyEnv` (a variable's name). */
-    url: z.url({ protocol: /^https?$/ }).exactOptional(),
-    upstreamModel: z.string().min(1).exactOptional(),
-    apiKeyEnv: z
-      .string()
-      .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not a key')
-      .exactOptional(),
+    ...remoteFields,
     /** Nothing runs it: why. */
     none: z.string().min(1).exactOptional(),
     family: family.exactOptional(),
@@ -127,23 +122,24 @@ const model = z
   })
   .superRefine((entry, context) => {
     const given = RUNNER_KEYS.filter((key) => entry[key] !== undefined);
-    if (given.length > 1) context.addIssue(`has ${given.join(' and ')}: give one of ${RUNNER_KEYS.join(', ')}`);
-    for (const [key, owner] of QUALIFIERS) {
-      if (entry[key] !== undefined && entry[owner] === undefined)
-        context.addIssue({ code: 'custom', path: [key], message: `goes with ${owner} only` });
+    const isFileForProgram = given.length === 2 && given.includes('command') && given.some(isModelFile);
+    if (given.length > 1 && !isFileForProgram)
+      context.addIssue(
+        `has ${given.join(' and ')}: give one of ${RUNNER_KEYS.join(', ')}, or a model file with command`,
+      );
+    for (const [key, owners] of QUALIFIERS) {
+      if (entry[key] !== undefined && owners.every((owner) => entry[owner] === undefined))
+        context.addIssue({ code: 'custom', path: [key], message: `goes with ${owners.join(' or ')} only` });
     }
   });
 export type ModelRecord = z.infer<typeof model>;
 
-/** What runs a model: one of these. */
-export const RUNNER_KEYS = ['weights', 'hub', 'path', 'url', 'none'] as const;
+/** What runs a model: one of these; `command` also beside a model file that the program is given. */
+export const RUNNER_KEYS = ['weights', 'hub', 'path', 'url', 'command', 'none'] as const;
 
-const QUALIFIERS = [
-  ['revision', 'hub'],
-  ['sha256', 'hub'],
-  ['upstreamModel', 'url'],
-  ['apiKeyEnv', 'url'],
-] as const;
+const isModelFile = (key: (typeof RUNNER_KEYS)[number]): boolean => ['weights', 'hub', 'path'].includes(key);
+
+const QUALIFIERS = [['revision', ['hub']], ['sha256', ['hub']], ...REMOTE_QUALIFIERS] as const;
 
 /** A text in `weights` is another name for weights; `aliases` are tried in the order in which they stand. */
 const catalogueSchema = z.strictObject({

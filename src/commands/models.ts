@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { ownWeightsOf } from '../catalogue/model.ts';
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import type { Machine } from '../catalogue/recommend.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
@@ -68,12 +69,12 @@ function listCommand({ open, stdout }: ModelsCommandNeeds): Command {
       stdout.write(
         table([
           ['MODEL', 'RUNS ON', 'HERE', 'CONTEXT', 'INTERFACES'],
-          ...models.map(({ name, runs, contextTokens, interfaces }) => [
-            name,
-            describeRunner(runs),
-            runs.type === 'weights' ? (pathOf.get(runs.weights) ? 'yes' : 'no') : '-',
-            contextTokens > 0 ? String(contextTokens) : '-',
-            interfaces.join(' '),
+          ...models.map((entry) => [
+            entry.name,
+            describeRunner(entry.runs),
+            isHere(ownWeightsOf(entry), pathOf),
+            entry.contextTokens > 0 ? String(entry.contextTokens) : '-',
+            entry.interfaces.join(' '),
           ]),
         ]),
       );
@@ -101,8 +102,8 @@ function showCommand({ open, stdout }: ModelsCommandNeeds): Command {
       const { catalogue, weights: store } = await open(command.optsWithGlobals());
       const entry = catalogue.find(name);
       if (!entry) throw unknownName(name, catalogue);
-      const weights =
-        entry.runs.type === 'weights' ? await describeWeights(catalogue.weights(entry.runs.weights), store) : undefined;
+      const file = ownWeightsOf(entry);
+      const weights = file === undefined ? undefined : await describeWeights(catalogue.weights(file), store);
       if (json) return void stdout.write(asJson({ ...entry, weights: weights ?? null }));
       const can = Object.entries(entry.abilities).filter(([, value]) => value !== false);
       const lines: [string, string][] = [
@@ -150,7 +151,7 @@ function rmCommand({ open, stdout }: ModelsCommandNeeds): Command {
     .action(async (name: string, _options: unknown, command: Command) => {
       const { catalogue, weights: store } = await open(command.optsWithGlobals());
       const { id } = weightsOf(name, catalogue);
-      const users = catalogue.list().filter(({ runs }) => runs.type === 'weights' && runs.weights === id);
+      const users = catalogue.list().filter((entry) => ownWeightsOf(entry) === id);
       const isGone = await store.remove(id);
       stdout.write(isGone ? `${id} is deleted\n` : `${id}: nothing in the models folder\n`);
       if (isGone && users.length > 0) {
@@ -236,7 +237,8 @@ async function describeWeights(weights: Weights, store: WeightsStore) {
 
 function weightsOf(name: string, catalogue: Catalogue): Weights {
   const entry = catalogue.find(name);
-  if (entry?.runs.type === 'weights') return catalogue.weights(entry.runs.weights);
+  const own = entry && ownWeightsOf(entry);
+  if (own !== undefined) return catalogue.weights(own);
   if (entry) {
     const why = entry.runs.type === 'none' ? entry.runs.reason : describeRunner(entry.runs);
     throw new ServiceError('invalid-request', `${name} has no weights: ${why.replace(/\.$/, '')}.`);
@@ -251,12 +253,17 @@ const unknownName = (name: string, catalogue: Catalogue): ServiceError => {
   return new ServiceError('not-found', `There is nothing named ${name}. There are: ${names.join(', ')}.`);
 };
 
+const isHere = (id: string | undefined, pathOf: ReadonlyMap<string, string | null>): string =>
+  id === undefined ? '-' : pathOf.get(id) ? 'yes' : 'no';
+
 function describeRunner(runs: ModelEntry['runs']): string {
   switch (runs.type) {
     case 'weights':
       return runs.weights;
     case 'upstream':
-      return `${runs.model} at ${runs.url}`;
+      return `${runs.remote.model} at ${runs.addresses.join(', ')}`;
+    case 'program':
+      return `${runs.weights ?? runs.remote.model} in ${[runs.program.command].flat().join(' ')}`;
     case 'none':
       return `nothing: ${runs.reason}`;
   }

@@ -73,4 +73,6 @@ export interface GenerationRequest {
   readonly outputFormat?: OutputFormat;
   /** Log probabilities for each token of the answer, with this many alternatives (0 to 5). */
   readonly logprobs?: { readonly top: number };
+  /** Fields that we do not know, as the caller wrote them: a server that runs the model may. */
+  readonly further?: Readonly<Record<string, unknown>>;
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Abilities } from '../core/abilities.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Message } from '../core/message.ts';
 import type { EngineEvent, GenerationEvent, Usage } from '../core/event.ts';
@@ -129,6 +130,56 @@ describe('a generation', () => {
       assert.deepEqual(ignored, isThinker ? [] : ['preserve_thinking']);
       assert.partialDeepStrictEqual(inputs, [{ type: 'messages', preserveThinking: isThinker }]);
       await batches[Symbol.asyncIterator]().return?.();
+    }
+  });
+
+  it('passes on to a chat engine what it has words for, and names the rest', async () => {
+    const inputs: EngineInput[] = [];
+    const engine: TextEngine = {
+      ...scripted(),
+      capabilities: {
+        ...scripted().capabilities,
+        input: 'chat',
+        phases: false,
+        thinking: 'switch',
+        unheardSampling: ['topK', 'minP'],
+        forwards: ['priority', '__proto__'],
+      },
+      start: (request, signal) => {
+        inputs.push(request.input);
+        return saying().start(request, signal);
+      },
+    };
+    const house = createHouse(engine, { entry: { ...ENTRY, abilities: { thinking: 'native' } } });
+    const further = JSON.parse('{"priority":3,"guided":"x"}') as Record<string, unknown>;
+    const asked = { thinking: { budgetTokens: 9 }, sampling: { topK: 4, topP: 0.5 }, further };
+    const first = await house.generate(asked);
+    assert.deepEqual(first.ignored, ['top_k', 'guided']);
+    const second = await house.generate({});
+    assert.deepEqual(second.ignored, []);
+    assert.partialDeepStrictEqual(inputs, [
+      { thinking: { budgetTokens: 9 }, forwarded: { priority: 3 } },
+      { thinking: false },
+    ]);
+    assert.ok(inputs[1]?.type === 'messages' && inputs[1].forwarded === undefined);
+    for (const { batches } of [first, second]) await batches[Symbol.asyncIterator]().return?.();
+  });
+
+  it('goes by what the engine tells of its model where the catalogue is silent', async () => {
+    const told = (abilities: Abilities): TextEngine => {
+      const engine = scripted(tokens('a'));
+      return { ...engine, model: async () => ({ ...(await engine.model()), abilities }) };
+    };
+    const entry = { ...ENTRY, abilities: {} };
+    const asked = { logprobs: { top: 0 } };
+    const { batches } = await createHouse(told({ logprobs: true }), { entry }).generate(asked);
+    await Array.fromAsync(batches);
+    for (const [engine, declared] of [
+      [told({}), {}],
+      [told({ logprobs: true }), { logprobs: false }],
+    ] as const) {
+      const refused = createHouse(engine, { entry: { ...ENTRY, abilities: declared } }).generate(asked);
+      await assert.rejects(refused, { kind: 'unsupported', param: 'logprobs' });
     }
   });
 

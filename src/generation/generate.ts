@@ -1,3 +1,4 @@
+import { withKnown } from '../catalogue/known.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
@@ -7,6 +8,7 @@ import type { GenerationRequest } from '../core/request.ts';
 import type { EngineOwner, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
 import { linkedAbort } from '../lib/linked-abort.ts';
+import { checkAbilities, knownOf, lacksLogprobs, unheardFields } from './abilities.ts';
 import type { Admission } from './admission.ts';
 import type { AnswerCheck } from './answer-check.ts';
 import type { CheckAnswer } from './checked-stages.ts';
@@ -19,7 +21,6 @@ import { answeredCalls, withResultsTold } from './repeated-calls.ts';
 import { runEvents } from './run.ts';
 import type { Ending, Replacement } from './run.ts';
 import { createRepeatedCall } from './stages/repeated-call.ts';
-import { canKeepThoughts, canThink } from './thinking.ts';
 import type { ToolFormatName } from './tools/formats.ts';
 
 interface Needs {
@@ -51,9 +52,9 @@ export function createGenerate({
   const rendererOf = createPromptRenderer();
 
   return async (request, { interface: wanted }, context) => {
-    const model = catalogue.resolve(request.model, { interface: wanted, region: context.owner.region });
-    context.log.add({ model: model.entry.name });
-    const owned = { owner: context.owner, model: model.entry.name, choices: request.choices };
+    const resolved = catalogue.resolve(request.model, { interface: wanted, region: context.owner.region });
+    context.log.add({ model: resolved.entry.name });
+    const owned = { owner: context.owner, model: resolved.entry.name, choices: request.choices };
     const permit = await admission.admit(owned);
     let lease: Lease | undefined;
     let reservation: Reservation | undefined;
@@ -65,8 +66,9 @@ export function createGenerate({
       reservation?.settle(usage, how);
     };
     try {
-      lease = await engineFor(model);
+      lease = await engineFor(resolved);
       const { engine } = lease;
+      const model = { asked: resolved.asked, entry: withKnown(resolved.entry, knownOf(await engine.model())) };
       checkAbilities(request, model, engine);
       const style = styleOf(model);
       const asker = { owner: ownerOf(context), signal: run.signal };
@@ -140,54 +142,7 @@ function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTo
   ];
 }
 
-/** Some engines have probabilities only for tokens that no grammar chose from. */
-const lacksLogprobs = (
-  { logprobs, outputFormat, toolUse }: GenerationRequest,
-  { logprobs: given }: TextEngine['capabilities'],
-): boolean =>
-  logprobs !== undefined && given === 'free' && (outputFormat !== undefined || (toolUse?.choice ?? 'auto') !== 'auto');
-
-/** What was asked of a model that cannot. */
-function unheardFields(request: GenerationRequest, entry: ModelEntry, { capabilities }: TextEngine): string[] {
-  const thinks = canThink(entry, capabilities);
-  const hasCacheMarks = request.messages.some(({ content }) =>
-    content.some((part) => part.type === 'text' && part.cache),
-  );
-  const wishes: readonly (readonly [string, boolean])[] = [
-    ['thinking', !thinks && request.thinking !== undefined],
-    ['preserve_thinking', request.preserveThinking === true && !canKeepThoughts(entry, capabilities)],
-    ['cache_control', !capabilities.cache && hasCacheMarks],
-    ['logprobs(grammar)', lacksLogprobs(request, capabilities)],
-  ];
-  return wishes.filter(([, isUnheard]) => isUnheard).map(([name]) => name);
-}
-
 const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
-
-function checkAbilities(request: GenerationRequest, { asked, entry }: ResolvedModel, engine: TextEngine): void {
-  // wire.md 1.7 has the first sentence.
-  if (request.toolUse && !entry.abilities.tools)
-    throw new ServiceError('unsupported', `The tool call is not supported. (tools: model ${asked})`, {
-      param: 'tools',
-    });
-  if (request.logprobs && !(entry.abilities.logprobs && engine.capabilities.logprobs))
-    throw new ServiceError('unsupported', `Model ${asked} does not return log probabilities.`, { param: 'logprobs' });
-  if (request.choices > engine.capabilities.choicesMax)
-    throw new ServiceError(
-      'invalid-request',
-      `Range of n should be [1, ${engine.capabilities.choicesMax}] (n: ${request.choices})`,
-      { param: 'n' },
-    );
-  const withImage = request.messages.findIndex((message) => message.content.some((part) => part.type !== 'text'));
-  if (withImage >= 0 && !entry.abilities.vision)
-    throw new ServiceError(
-      'invalid-request',
-      `input content must be a string. (messages[${withImage}].content: model ${asked} takes text only)`,
-      {
-        param: `messages[${withImage}].content`,
-      },
-    );
-}
 
 function toEngineRequest(
   request: GenerationRequest,

@@ -44,21 +44,38 @@ interface PlanNeeds {
 /** @throws ServiceError `invalid-request` naming a tool whose name is too long for the model. */
 export async function planRequest(request: GenerationRequest, needs: PlanNeeds): Promise<Plan> {
   const { engine } = needs;
-  const { messages, toolUse, outputFormat } = request;
-  if (engine.capabilities.input === 'chat') {
-    const preserveThinking = request.preserveThinking === true && canKeepThoughts(needs.entry, engine.capabilities);
-    const forms = { preserveThinking, ...(toolUse ? { toolUse } : {}), ...(outputFormat ? { outputFormat } : {}) };
-    return {
-      unheard: [],
-      asked: { input: { type: 'messages', messages, ...forms }, phases: [] },
-      // It makes calls itself.
-      stagesOf: (_, verify) =>
-        checkedStages([], { engine, phases: [], toolUse, outputFormat, problemOf: needs.problemOf, verify }),
-    };
-  }
+  const { toolUse } = request;
+  if (engine.capabilities.input === 'chat') return planChat(request, needs);
   if (toolUse) await checkNames(toolUse, engine);
   return await planPrompt(request, needs);
 }
+
+/** The server renders, thinks and makes calls itself. */
+function planChat(request: GenerationRequest, { entry, engine, problemOf }: PlanNeeds): Plan {
+  const { messages, toolUse, outputFormat, thinking, further } = request;
+  const { capabilities } = engine;
+  const forwarded = (capabilities.forwards ?? []).filter((name) => further && Object.hasOwn(further, name));
+  return {
+    unheard: [],
+    asked: {
+      input: {
+        type: 'messages',
+        messages,
+        preserveThinking: request.preserveThinking === true && canKeepThoughts(entry, capabilities),
+        ...(toolUse ? { toolUse } : {}),
+        ...(outputFormat ? { outputFormat } : {}),
+        ...(canThink(entry, capabilities) ? { thinking: thinking ?? false } : {}),
+        ...(forwarded.length > 0 ? { forwarded: pick(further ?? {}, forwarded) } : {}),
+      },
+      phases: [],
+    },
+    stagesOf: (_, verify) => checkedStages([], { engine, phases: [], toolUse, outputFormat, problemOf, verify }),
+  };
+}
+
+/** Without prototype: `__proto__` is a name like any other. */
+const pick = (fields: Readonly<Record<string, unknown>>, names: readonly string[]): Readonly<Record<string, unknown>> =>
+  Object.assign(Object.create(null), Object.fromEntries(names.map((name) => [name, fields[name]])));
 
 async function planPrompt(request: GenerationRequest, needs: PlanNeeds): Promise<Plan> {
   const { entry, engine } = needs;

@@ -78,13 +78,13 @@ export function closeUnwanted(
   return isOpened(prompt, marks) ? [plain('\n'), mark(marks.close, model), plain('\n\n')] : [];
 }
 
-/** A prompt engine needs phases; a chat engine thinks by itself if its model does. */
-export const canThink = ({ abilities }: ModelEntry, { phases }: TextEngine['capabilities']): boolean =>
-  abilities.thinking !== undefined && phases;
+/** A prompt engine needs phases; a chat engine has to have a word for it. */
+export const canThink = ({ abilities }: ModelEntry, { input, phases, thinking }: TextEngine['capabilities']): boolean =>
+  (abilities.thinking ?? false) !== false && (input === 'chat' ? thinking !== undefined : phases);
 
 /** A chat engine puts earlier thoughts into its prompt by itself. */
 export const canKeepThoughts = (entry: ModelEntry, capabilities: TextEngine['capabilities']): boolean =>
-  canThink(entry, capabilities) || (entry.abilities.thinking !== undefined && capabilities.input === 'chat');
+  canThink(entry, capabilities) || ((entry.abilities.thinking ?? false) !== false && capabilities.input === 'chat');
 
 /** An earlier answer as a model that is led to think would have written it. */
 export const withThought = (thought: string, answer: string): string =>

@@ -63,7 +63,7 @@ test('an unstreamed answer is one object with its id in the header', async () =>
   const body = (await response.json()) as { id: string; choices: { message: { content: string } }[] };
   assert.equal(body.choices[0]?.message.content, 'Hello');
   assert.equal(body.id, `chatcmpl-${response.headers.get('x-request-id')}`);
-  assert.equal(response.headers.get('x-parley-ignored'), 'enable_search,user');
+  assert.equal(response.headers.get('x-parley-ignored'), 'user,enable_search');
 });
 
 test('the log line and the measure of a stream have its facts, and no text', async () => {

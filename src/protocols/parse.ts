@@ -34,26 +34,31 @@ export function parse<Schema extends z.ZodType>(
     : new ServiceError('invalid-request', BODY_INVALID);
 }
 
+interface StrictOptions {
+  /** Unknown fields are refused instead of listed. */
+  readonly strict?: boolean;
+  /** Names that the schema does not know and that are not refused. */
+  readonly heard?: readonly string[];
+}
+
 /**
  * A JSON body, and the names of the fields the schema does not know, at any depth (`messages[].foo`). Names are compared
  * as own keys, so `__proto__` is one like any other.
  *
- * @param strict Unknown fields are refused instead of listed.
  */
 export function parseBody<Schema extends z.ZodObject>(
   schema: Schema,
   body: unknown,
-  { texts = {}, strict = false }: ParseOptions & { readonly strict?: boolean } = {},
+  { texts = {}, strict = false, heard = [] }: ParseOptions & StrictOptions = {},
 ): { readonly wire: z.output<Schema>; readonly unknown: readonly string[] } {
   if (!isPlainObject(body)) throw new ServiceError('invalid-request', BODY_INVALID);
   const wire = parse(schema, body, { texts });
   const names = new Set<string>();
   addUnknown(body, wire, '', names);
   const unknown = [...names];
-  if (strict && unknown[0] !== undefined) {
-    const name = unknown[0];
-    throw new ServiceError('invalid-request', `${name} is not a field of this request.`, { param: name });
-  }
+  const refused = strict ? unknown.find((each) => !heard.includes(each)) : undefined;
+  if (refused !== undefined)
+    throw new ServiceError('invalid-request', `${refused} is not a field of this request.`, { param: refused });
   return { wire, unknown };
 }
 
@@ -207,5 +212,5 @@ const shorten = (text: string): string => {
   return whole.length > SHOWN_CHARS_MAX ? `${whole.slice(0, SHOWN_CHARS_MAX).toWellFormed()}…` : whole;
 };
 
-const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -110,7 +110,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
     const { runs } = entry;
     if (needs.kind === 'scripted') return 'scripted';
     if (runs.type === 'weights') return `${runs.weights} ${contextOf(entry)}`;
-    return runs.type === 'upstream' ? `upstream ${runs.url} ${runs.model}` : 'none';
+    return runs.type === 'upstream' ? `upstream ${runs.addresses.join(' ')} ${runs.remote.model}` : 'none';
   };
 
   const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
@@ -165,15 +165,16 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
           const apiKey = runs.apiKeyEnv === undefined ? undefined : needs.environment[runs.apiKeyEnv];
           return running(
             createUpstreamEngine({
-              url: runs.url,
-              model: runs.model,
+              url: runs.addresses[0] ?? '',
+              model: runs.remote.model,
               contextTokens: entry.contextTokens,
               ...(apiKey === undefined ? {} : { apiKey }),
             }),
           );
         });
+      case 'program':
       case 'none':
-        return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.reason}`, { param: 'model' }));
+        return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.type}`, { param: 'model' }));
     }
   };
 
@@ -229,9 +230,10 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       const { runs } = entry;
       if (runs.type === 'none') return { state: 'off', reason: runs.reason };
       if (needs.kind === 'scripted') return { state: 'ready' };
-      if (runs.type === 'upstream') return { state: 'on-demand', reason: `upstream ${new URL(runs.url).host}` };
+      if (runs.type === 'upstream')
+        return { state: 'on-demand', reason: `upstream ${new URL(runs.addresses[0] ?? '').host}` };
       if (host) return host.stateOf(entry.name);
-      const weights = needs.catalogue.weights(runs.weights);
+      const weights = needs.catalogue.weights(runs.weights ?? '');
       const state = registry.stateOf(keyOf(entry));
       if (state === 'ready') return { state };
       if (state === 'starting') return { state, reason: 'its engine is starting' };

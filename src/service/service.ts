@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
+import { familyNameOf } from '../catalogue/model.ts';
 import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
@@ -142,8 +143,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const answerCheck = createAnswerCheck();
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
-  const styleOf = ({ entry }: ResolvedModel) =>
-    familyOf(entry.runs.type === 'weights' ? entry.runs.family : 'template');
+  const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });

@@ -56,12 +56,12 @@ export const END: readonly GenerationEvent[] = [
   { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 2 } },
 ];
 
-/** A generation that says the same to everybody. */
+/** A generation that says the same to everybody, and hears no field that we do not know. */
 export const saying =
   (...batches: readonly (readonly GenerationEvent[])[]): Generate =>
-  (_request, _on, { log }) => {
+  ({ further }, _on, { log }) => {
     log.add({ promptTokens: 3, completionTokens: 2 });
-    return Promise.resolve({ batches: of(batches), ignored: [] });
+    return Promise.resolve({ batches: of(batches), ignored: Object.keys(further ?? {}) });
   };
 
 export async function* of<T>(items: readonly T[]): AsyncGenerator<T> {

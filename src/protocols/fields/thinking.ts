@@ -20,7 +20,7 @@ export function wantsThinking({ reasoning_effort, thinking, enable_thinking }: T
  * wish is ignored, so that nothing stands in the way of the rest.
  */
 export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
-  abilities.thinking !== undefined && wantsThinking(wire);
+  (abilities.thinking ?? false) !== false && wantsThinking(wire);
 
 /** Specification, E1: low and medium are high, xhigh is max. */
 export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {

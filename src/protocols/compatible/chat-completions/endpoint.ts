@@ -1,3 +1,4 @@
+import { forwardedOf } from '../../../catalogue/model.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
 import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
@@ -9,6 +10,7 @@ import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parse, parseBody } from '../../parse.ts';
 import { decode } from './decode.ts';
+import { furtherFields } from './further-fields.ts';
 import { encode } from './encode.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { ignoredNames } from '../../fields/ignored-names.ts';
@@ -41,12 +43,19 @@ export function chatCompletions({ generate, catalogue, clock, strict = false }: 
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
       const { entry } = catalogue().resolve(model, { interface: 'chat', region: context.owner.region });
-      const { wire, unknown } = parseBody(ChatCompletionBody, body, { texts: chatTexts(entry), strict });
+      const { wire, unknown } = parseBody(ChatCompletionBody, body, {
+        texts: chatTexts(entry),
+        strict,
+        heard: forwardedOf(entry),
+      });
       checkRules(wire, entry);
 
       const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
-      const { batches, ignored } = await generate(decode(wire), { interface: 'chat' }, context);
-      const headers = ignoredHeader([...ignoredNames(wire, ignored), ...ignoredFields(wire), ...unknown]);
+      const further = unknown.length > 0 ? furtherFields(body, unknown) : undefined;
+      const asked = further ? { ...decode(wire), further } : decode(wire);
+      const { batches, ignored } = await generate(asked, { interface: 'chat' }, context);
+      const inside = unknown.filter((name) => !Object.hasOwn(further ?? {}, name));
+      const headers = ignoredHeader([...ignoredNames(wire, ignored), ...ignoredFields(wire), ...inside]);
       if (wire.stream === true) {
         const encoder = chatCompletionStream(head, { includeUsage: wire.stream_options?.include_usage === true });
         return stream(batches, encoder, headers);

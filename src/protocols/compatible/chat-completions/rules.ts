@@ -33,7 +33,8 @@ function checkParts(messages: ChatCompletionWire['messages'], { name, abilities 
   for (const [index, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue;
     for (const [position, { type }] of content.entries()) {
-      if (type === 'text' || (type === 'image_url' && abilities.vision)) continue;
+      // Where nobody has said yet whether it sees, generation decides when its engine has.
+      if (type === 'text' || (type === 'image_url' && abilities.vision !== false)) continue;
       const param = `messages[${index}].content[${position}].type`;
       throw new ServiceError('invalid-request', `${CONTENT} (${param}: "${type}"; ${name} has no such input)`, {
         param,
