@@ -26,6 +26,8 @@ interface CrewNeeds {
   readonly attend: () => Attendance;
   /** How long a worker that was told to drain may take, in ms. */
   readonly drainMsMax: number;
+  /** How long a worker may say nothing, in ms; they report every second. Beyond: it hangs, and another one is started. */
+  readonly silenceMsMax: number;
   readonly log: Log;
   readonly writeLogLine: (line: string) => void;
   readonly clock: Pick<Clock, 'monotonic'>;
@@ -57,6 +59,9 @@ const BACKOFF_MS_MAX = 30_000;
 /** Ours, in ms: a worker that lived less has ended soon. */
 const LIFE_MS_MIN = 10_000;
 
+/** Ours: of so many looks in a row each must find it silent. One alone could come when this process itself had stopped. */
+const SILENT_LOOKS = 6;
+
 /** Ours, in ms: a worker starts in under a second where the processor is free. */
 const BEGIN_MS_MAX = 60_000;
 
@@ -71,7 +76,7 @@ interface Launch {
  * parent because it also knows what to do where they must share one.
  */
 export function createCrew(needs: CrewNeeds): Crew {
-  const { size, attend, drainMsMax, log, writeLogLine, clock } = needs;
+  const { size, attend, drainMsMax, silenceMsMax, log, writeLogLine, clock } = needs;
   const running = new Map<Worker, Member>();
   const restarts = new Set<NodeJS.Timeout>();
   let isStopping = false;
@@ -85,7 +90,7 @@ export function createCrew(needs: CrewNeeds): Crew {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
 
-  const launch = (number: number, { orderOf, endedSoon }: Launch): Promise<readonly ListenAddress[]> => {
+  const launch = async (number: number, { orderOf, endedSoon }: Launch): Promise<readonly ListenAddress[]> => {
     const startedAt = clock.monotonic();
     const worker = cluster.fork();
     const attendance = attend();
@@ -96,12 +101,20 @@ export function createCrew(needs: CrewNeeds): Crew {
       errors: errorCodec,
     });
     running.set(worker, { take: attendance.take, calls });
-    worker.on('message', (message) => calls.receive(message));
+    const silence = createSilenceWatch(silenceMsMax, () => {
+      log.warn('worker does not answer', { worker: number, pid: worker.process.pid });
+      worker.process.kill('SIGKILL');
+    });
+    worker.on('message', (message) => {
+      silence.heard();
+      calls.receive(message);
+    });
     worker.on('error', () => undefined); // `exit` follows
     if (worker.process.stderr)
       createInterface({ input: worker.process.stderr }).on('line', (line) => writeLogLine(`${line}\n`));
     worker.process.once('exit', (code, signal) => {
       running.delete(worker);
+      silence.end();
       attendance.end();
       calls.end(new ServiceError('internal', `Worker ${number} has ended.`));
       if (isStopping) return;
@@ -117,18 +130,24 @@ export function createCrew(needs: CrewNeeds): Crew {
       );
       restarts.add(timer);
     });
-    return calls.ask('begin', orderOf(number), AbortSignal.timeout(BEGIN_MS_MAX));
+    const addresses = await calls
+      .ask('begin', orderOf(number), AbortSignal.timeout(BEGIN_MS_MAX))
+      .catch((error: unknown) => {
+        // Its end is followed by the next try.
+        worker.process.kill('SIGKILL');
+        throw error;
+      });
+    const ms = Math.round(clock.monotonic() - startedAt);
+    log.info('worker ready', { worker: number, pid: worker.process.pid, ms });
+    silence.begin();
+    return addresses;
   };
 
   const relaunch = async (number: number, order: Launch): Promise<void> => {
-    const before = new Set(running.keys());
     try {
       await launch(number, order);
-      log.info('worker started again', { worker: number });
     } catch (error) {
-      if (isStopping) return;
-      log.error('worker does not start', { worker: number, error });
-      for (const worker of running.keys()) if (!before.has(worker)) worker.process.kill('SIGKILL');
+      if (!isStopping) log.error('worker does not start', { worker: number, error });
     }
   };
 
@@ -154,5 +173,25 @@ export function createCrew(needs: CrewNeeds): Crew {
       for (const timer of restarts) clearTimeout(timer);
       await Promise.all([...running].map(([worker, member]) => end(worker, member)));
     },
+  };
+}
+
+interface SilenceWatch {
+  begin(): void;
+  heard(): void;
+  end(): void;
+}
+
+function createSilenceWatch(msMax: number, onSilent: () => void): SilenceWatch {
+  let looks: NodeJS.Timeout | undefined;
+  let silentLooks = 0;
+  return {
+    begin() {
+      looks = setInterval(() => {
+        if (++silentLooks >= SILENT_LOOKS) onSilent();
+      }, msMax / SILENT_LOOKS);
+    },
+    heard: () => void (silentLooks = 0),
+    end: () => clearInterval(looks),
   };
 }

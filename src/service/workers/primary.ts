@@ -23,13 +23,24 @@ const RELOAD_MS_MAX = 10_000;
 /** Ours, in ms: what a draining worker may take beyond the grace time, to break off what is left and to close. */
 const END_MS_MAX = 10_000;
 
+/** Ours, in ms: as long as an engine process may be silent. No call of ours takes a processor for a part of it. */
+const SILENCE_MS_MAX = 30_000;
+
+interface PrimaryNeeds {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** `false`: taken for a system that cannot, whether it can or not. */
+  readonly canSharePorts?: boolean;
+  /** How long a worker may say nothing before it is replaced, in ms. */
+  readonly silenceMsMax?: number;
+}
+
 /**
  * A service whose requests are answered by `config.workers` processes. This one listens on nothing: it keeps the engines,
  * the first key and the downloads, adds up what is counted, and sees to it that the workers are there.
  */
 export async function createPrimary(
   config: Config,
-  { environment }: { readonly environment: Readonly<Record<string, string | undefined>> },
+  { environment, canSharePorts = true, silenceMsMax = SILENCE_MS_MAX }: PrimaryNeeds,
 ): Promise<Service> {
   const service = await createService(config, {
     environment,
@@ -58,6 +69,7 @@ export async function createPrimary(
         },
       };
     },
+    silenceMsMax,
     drainMsMax: config.shutdownGraceMs + END_MS_MAX,
     log: sharing.log,
     writeLogLine: sharing.writeLogLine,
@@ -79,7 +91,8 @@ export async function createPrimary(
   return {
     ...service,
     async listen() {
-      const { isPortShared, config: found } = await findSharedPorts(config);
+      const { config: found, ...ports } = await findSharedPorts(config);
+      const isPortShared = canSharePorts && ports.isPortShared;
       if (!isPortShared) sharing.log.info('the primary accepts for its workers: this system cannot share ports');
       return await crew.start((worker) => ({
         // Lines for a person are made here, where one reads them.
