@@ -1,8 +1,8 @@
 import { assert } from '../../lib/assert.ts';
-import type { EngineEvent } from '../../core/event.ts';
 import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
+import { askAgain, EngineGoneError, failingWith, startAgain } from '../engine-gone.ts';
 import type { Supervised } from '../supervisor.ts';
-import { createLlamaClient, EngineGoneError } from './client.ts';
+import { createLlamaClient } from './client.ts';
 import type { LlamaClient } from './client.ts';
 import type { LlamaUp, TokenInput } from './protocol.ts';
 
@@ -44,17 +44,11 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
     return { ...started, batches: failingWith(started.batches, fail) };
   };
 
-  /** For calls that have one answer: what a dying process took with it is asked once more. */
-  const asked = async <T>(ask: (client: LlamaClient) => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    const once = async (): Promise<T> => {
+  const asked = <T>(ask: (client: LlamaClient) => Promise<T>, signal?: AbortSignal): Promise<T> =>
+    askAgain(async () => {
       const up = await process.ready(signal);
       return await ask(clientOf(up)).catch(failureOf(up));
-    };
-    return await once().catch((error: unknown) => {
-      if (!(error instanceof EngineGoneError)) throw error;
-      return once();
     });
-  };
 
   return {
     get state() {
@@ -68,17 +62,7 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
       cache: true,
       choicesMax: sequences,
     },
-    async start(request, signal) {
-      const again = (): Promise<EngineStart> => generate(request, signal);
-      let started: EngineStart;
-      try {
-        started = await again();
-      } catch (error) {
-        if (!(error instanceof EngineGoneError)) throw error;
-        return await again();
-      }
-      return { ...started, batches: retryUnspoken(started.batches, again) };
-    },
+    start: (request, signal) => startAgain(() => generate(request, signal)),
     async model() {
       return (await process.ready()).model;
     },
@@ -94,35 +78,6 @@ export function createLlamaEngine({ process, sequences, onToken }: LlamaEngineOp
       client?.calls.close();
     },
   };
-}
-
-async function* failingWith<T>(
-  batches: AsyncIterable<T>,
-  fail: (error: unknown) => Promise<never>,
-): AsyncGenerator<T, void> {
-  try {
-    yield* batches;
-  } catch (error) {
-    await fail(error);
-  }
-}
-
-/** A run that dies before it said anything is started once more. */
-async function* retryUnspoken(
-  batches: AsyncIterable<readonly EngineEvent[]>,
-  again: () => Promise<EngineStart>,
-): AsyncGenerator<readonly EngineEvent[], void> {
-  let hasSpoken = false;
-  try {
-    for await (const batch of batches) {
-      hasSpoken = true;
-      yield batch;
-    }
-    return;
-  } catch (error) {
-    if (hasSpoken || !(error instanceof EngineGoneError)) throw error;
-  }
-  yield* (await again()).batches;
 }
 
 function promptInput(input: EngineInput): TokenInput {

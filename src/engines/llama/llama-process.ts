@@ -11,7 +11,7 @@ export interface LlamaProcessOptions extends Omit<ProcessOptions, 'socket' | 'to
   readonly name: string;
   /** Where the socket and passing state files live; created with mode 0700. */
   readonly runFolder: string;
-  readonly times?: SupervisorTimes;
+  readonly times?: Partial<SupervisorTimes>;
 }
 
 /** How long a heartbeat may take, in ms. Ours. */
@@ -31,13 +31,15 @@ export async function createLlamaProcess(
   const supervisor = createSupervisor<LlamaUp>(
     {
       name,
-      command: process.execPath,
-      args: ['--disable-warning=ExperimentalWarning', main, JSON.stringify(processOptions)],
-      handshake(line) {
-        if (!line.startsWith('{"ready"')) return undefined;
-        const { model } = JSON.parse(line) as Ready;
-        return { ...address, model };
-      },
+      launch: () => ({
+        command: process.execPath,
+        args: ['--disable-warning=ExperimentalWarning', main, JSON.stringify(processOptions)],
+        handshake(line) {
+          if (!line.startsWith('{"ready"')) return undefined;
+          const { model } = JSON.parse(line) as Ready;
+          return { ...address, model };
+        },
+      }),
       heartbeat: (up) => (pings ??= createLlamaClient(up)).ping(PING_MS_MAX),
       onGone() {
         pings?.close();
