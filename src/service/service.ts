@@ -112,8 +112,8 @@ export interface Service {
 
 export interface ProcessSharing extends EngineSharing {
   readonly log: Log;
-  /** Puts a line of another process among those of this one. */
-  writeLogLine(line: string): void;
+  /** Puts whole lines of another process among those of this one. */
+  writeLogLines(lines: string): void;
   stateOf(model: string): Promise<ModelState>;
   readMeter(): Promise<MeterReading>;
   /** These and no others, beside those that are shipped. @throws ServiceError; then they stay as they are. */
@@ -203,7 +203,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     keys,
     sharing: {
       log,
-      writeLogLine: (line) => logLines.write(line),
+      writeLogLines: (lines) => logLines.write(lines),
       share: (model) => engines.share(model),
       releaseIdle: () => engines.releaseIdle(),
       async stateOf(model) {

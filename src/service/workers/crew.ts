@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import type { Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { errorCodec } from '../../core/error-codec.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -29,7 +29,7 @@ interface CrewNeeds {
   /** How long a worker may say nothing, in ms; they report every second. Beyond: it hangs, and another one is started. */
   readonly silenceMsMax: number;
   readonly log: Log;
-  readonly writeLogLine: (line: string) => void;
+  readonly writeLogLines: (lines: string) => void;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
@@ -76,7 +76,7 @@ interface Launch {
  * parent because it also knows what to do where they must share one.
  */
 export function createCrew(needs: CrewNeeds): Crew {
-  const { size, attend, drainMsMax, silenceMsMax, log, writeLogLine, clock } = needs;
+  const { size, attend, drainMsMax, silenceMsMax, log, writeLogLines, clock } = needs;
   const running = new Map<Worker, Member>();
   const restarts = new Set<NodeJS.Timeout>();
   let isStopping = false;
@@ -110,8 +110,7 @@ export function createCrew(needs: CrewNeeds): Crew {
       calls.receive(message);
     });
     worker.on('error', () => undefined); // `exit` follows
-    if (worker.process.stderr)
-      createInterface({ input: worker.process.stderr }).on('line', (line) => writeLogLine(`${line}\n`));
+    if (worker.process.stderr) relayLines(worker.process.stderr, writeLogLines);
     worker.process.once('exit', (code, signal) => {
       running.delete(worker);
       silence.end();
@@ -194,4 +193,17 @@ function createSilenceWatch(msMax: number, onSilent: () => void): SilenceWatch {
     heard: () => void (silentLooks = 0),
     end: () => clearInterval(looks),
   };
+}
+
+/** Whole lines, as many at a time as came: one by one each would cost more than its request's share of this process. */
+function relayLines(stream: Readable, write: (lines: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    const text = rest + chunk;
+    const end = text.lastIndexOf('\n') + 1;
+    rest = text.slice(end);
+    if (end > 0) write(text.slice(0, end));
+  });
+  stream.on('end', () => rest !== '' && write(`${rest}\n`));
 }

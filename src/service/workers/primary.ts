@@ -72,7 +72,7 @@ export async function createPrimary(
     silenceMsMax,
     drainMsMax: config.shutdownGraceMs + END_MS_MAX,
     log: sharing.log,
-    writeLogLine: sharing.writeLogLine,
+    writeLogLines: sharing.writeLogLines,
     clock: systemClock,
   });
 
