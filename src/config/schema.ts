@@ -91,6 +91,10 @@ export const ConfigSchema = z.strictObject({
     .strictObject(
       {
         kind: oneOf(['llama', 'scripted']).default('llama'),
+        /** What runs our weights: the embedded engine, or llama.cpp's own server where that is on this machine. */
+        prefer: oneOf(['embedded', 'llama-server']).default('embedded'),
+        /** Where that server is; default: along PATH. */
+        llamaServer: text.optional(),
         threads: whole(1, 1024).optional(),
         /** Answers that run side by side. */
         sequences: whole(1, 256).default(4),

@@ -66,6 +66,8 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'extraModelsFolders', type: 'paths', env: 'PARLEY_MODELS' },
   { path: 'hubUrl', type: 'text', env: 'PARLEY_HUB_URL' },
   { path: 'engine.kind', type: 'text', env: 'PARLEY_ENGINE_KIND' },
+  { path: 'engine.prefer', type: 'text', env: 'PARLEY_ENGINE_PREFER' },
+  { path: 'engine.llamaServer', type: 'text', env: 'PARLEY_ENGINE_LLAMA_SERVER' },
   { path: 'engine.sequences', type: 'number', env: 'PARLEY_ENGINE_SEQUENCES' },
   { path: 'engine.contextTokens', type: 'number', env: 'PARLEY_ENGINE_CONTEXT_TOKENS' },
   { path: 'engine.gpu', type: 'boolean', env: 'PARLEY_ENGINE_GPU' },

@@ -3,9 +3,10 @@ import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
+import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
 import { familyNameOf } from '../catalogue/model.ts';
-import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
+import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
@@ -14,6 +15,7 @@ import type { Listener as ConfiguredListener, RegionConfig } from '../config/reg
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
+import { findProgram, programVersion } from '../engines/command/find-program.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
@@ -120,6 +122,9 @@ export interface ProcessSharing extends EngineSharing {
   useModels(section: ModelsSection): Promise<void>;
 }
 
+/** Ours: how long a program may take to tell its version, in ms. */
+const VERSION_MS_MAX = 5_000;
+
 /** What is answered without an endpoint, as http names it. */
 const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
 
@@ -139,7 +144,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
-  const engines = overrides.engines ?? openEngines(config, engineNeeds);
+  const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
   const answerCheck = createAnswerCheck();
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
@@ -252,7 +257,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
 
 interface EngineNeeds {
-  readonly catalogue: Catalogue;
+  readonly catalogue: ReplaceableCatalogue;
   readonly weights: WeightsStore;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
@@ -261,7 +266,7 @@ interface EngineNeeds {
   readonly recall?: () => Promise<void>;
 }
 
-function openEngines(config: Config, needs: EngineNeeds): ModelEngines & EngineSharing {
+async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines & EngineSharing> {
   const { engine, limits } = config;
   if (!needs.host)
     needs.log.info('engine settings', {
@@ -272,6 +277,7 @@ function openEngines(config: Config, needs: EngineNeeds): ModelEngines & EngineS
   return createModelEngines({
     ...needs,
     kind: engine.kind,
+    preferred: await preferredProgram(engine, needs),
     contextTokens: engine.contextTokens,
     llama: {
       sequences: engine.sequences,
@@ -282,6 +288,24 @@ function openEngines(config: Config, needs: EngineNeeds): ModelEngines & EngineS
       runFolder: join(config.data, 'run'),
     },
   });
+}
+
+/** The program that is to run our weights, where it is on this machine. */
+async function preferredProgram(
+  { prefer, kind, llamaServer = 'llama-server' }: Config['engine'],
+  { environment, log, host }: EngineNeeds,
+): Promise<string | undefined> {
+  if (prefer === 'embedded' || kind === 'scripted') return undefined;
+  const path = await findProgram(llamaServer, environment);
+  // Where another process keeps the engines, that one has told it.
+  if (host) return path;
+  if (path === undefined)
+    log.warn('the preferred server program is not there: the embedded engine runs', { program: llamaServer });
+  else {
+    const version = await programVersion(path, { environment, withinMs: VERSION_MS_MAX });
+    log.info('a server program runs our weights', { program: path, version });
+  }
+  return path;
 }
 
 /** Listeners and host rules in http's words. */

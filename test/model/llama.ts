@@ -27,8 +27,8 @@ export interface Llama {
   close(): Promise<void>;
 }
 
-export async function openLlama(weights: string): Promise<Llama> {
-  const modelFile = weightsFile(weights);
+/** @param modelFile Default: where the weights of that name lie. */
+export async function openLlama(weights: string, modelFile = weightsFile(weights)): Promise<Llama> {
   assert.ok(modelFile !== undefined, 'the weights are there');
   const runFolder = await mkdtemp(join(tmpdir(), 'parley-model-'));
   const engineProcess = await createLlamaProcess(

@@ -162,7 +162,8 @@ describe('two workers', () => {
     command('models', 'add', 'house-model', '--url', baseUrl, '--upstream-model', 'svc-plus', '--data', data);
     await until('every worker has the model', WITHIN, async () => {
       const answers = await askMany(parley, { model: 'house-model' });
-      return answers.every(({ status }) => status === 200) ? true : undefined;
+      // Its server is this one, which wants a key: what matters is that it is asked.
+      return answers.every(({ status }) => status !== 404) ? true : undefined;
     });
   });
 

@@ -14,6 +14,8 @@ export interface CommandEngineOptions {
   /** Whether it makes vectors, and whether it ranks: known before the program is up. */
   readonly hasEmbeddings?: boolean;
   readonly hasRanking?: boolean;
+  /** Hears of every piece of output. */
+  readonly onToken?: () => void;
 }
 
 /** A server program as an engine: what dies with the program fails as the program did, or is asked once more. */
@@ -42,7 +44,7 @@ export function createCommandEngine(options: CommandEngineOptions): TextEngine {
     const up = await server.ready(signal);
     const fail = failureOf(up);
     const started = await engineOf(up).start(request, signal).catch(fail);
-    return { ...started, batches: failingWith(started.batches, fail) };
+    return { ...started, batches: failingWith(started.batches, fail, options.onToken) };
   };
 
   /** For calls that have one answer. */

@@ -5,11 +5,24 @@ export interface ErrorWords {
   readonly message?: string;
   /** The HTTP status it would have answered with, where the error came inside a 200. */
   readonly status?: number;
+  /** It names a prompt that is too long for the context, whatever its status. */
+  readonly isTooLong?: true;
 }
 
 const Code = z.union([z.int(), z.string()]).nullish().catch(undefined);
 
-const Told = z.object({ message: z.string().nullish().catch(undefined), code: Code, status: Code });
+const Told = z.object({
+  message: z.string().nullish().catch(undefined),
+  code: Code,
+  status: Code,
+  type: Code,
+});
+
+/** In the words of two servers. */
+const TOO_LONG: readonly unknown[] = ['context_length_exceeded', 'exceed_context_size_error'];
+
+/** What llama-server says, as a failure of its own, of a text that is to become a vector. */
+const TOO_LARGE = /^input \(\d+ tokens\) is too large to process/;
 
 const Failure = Told.extend({
   object: z.unknown().optional(),
@@ -38,7 +51,12 @@ export function refusalWords(value: unknown): ErrorWords {
 
 function wordsOf(told: unknown): ErrorWords {
   if (typeof told === 'string') return { message: told };
-  const { message, code, status } = Told.safeParse(told).data ?? {};
+  const { message, code, status, type } = Told.safeParse(told).data ?? {};
   const known = [code, status].map(Number).find((number) => number >= 400 && number <= 599);
-  return { ...(message ? { message } : {}), ...(known === undefined ? {} : { status: known }) };
+  const isTooLong = TOO_LONG.includes(code) || TOO_LONG.includes(type) || TOO_LARGE.test(message ?? '');
+  return {
+    ...(message ? { message } : {}),
+    ...(known === undefined ? {} : { status: known }),
+    ...(isTooLong ? { isTooLong } : {}),
+  };
 }

@@ -32,7 +32,8 @@ export function createFaults({ upstream, apiKey }: { upstream: string; apiKey: s
   return {
     failed,
     tooSlow,
-    refused(status, { message }, retryAfterSeconds) {
+    refused(answered, { message, isTooLong }, retryAfterSeconds) {
+      const status = isTooLong ? 400 : answered;
       const said = message === undefined ? '' : `: ${quote(message)}`;
       switch (status) {
         case 400:
@@ -61,6 +62,12 @@ export function createFaults({ upstream, apiKey }: { upstream: string; apiKey: s
             retryAfterSeconds,
             cause: inLog(`answered ${status}${said}`),
           });
+        case 501:
+          return new ServiceError(
+            'unsupported',
+            message === undefined ? 'The upstream does not do this.' : quote(message),
+            { cause: inLog('answered 501') },
+          );
         case undefined:
           return failed(`sent an error${said}`);
         default:
