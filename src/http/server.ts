@@ -176,10 +176,10 @@ function dropStalledReader(response: ServerResponse, ms: number): void {
   });
 }
 
-function bind(server: Server, { host, port, region }: Listener): Promise<Bound> {
+function bind(server: Server, { host, port, region, isShared = false }: Listener): Promise<Bound> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, reusePort: isShared }, () => {
       server.off('error', reject);
       const address = server.address();
       resolve({ host, port: typeof address === 'object' && address ? address.port : port, region });
