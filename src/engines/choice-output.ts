@@ -12,6 +12,8 @@ import type { Triggers } from './triggers.ts';
 /** A token as the sampler gave it. `L`: what is known of how likely it was. */
 export interface SampledToken<L> {
   readonly id: number;
+  /** As many as came together, where a server tells several at once; 1 unless told. The id is that of the last. */
+  readonly tokens?: number;
   readonly bytes: Uint8Array;
   /** The model's own end. */
   readonly isEnd: boolean;
@@ -93,6 +95,7 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
   let phase = 0;
   let current: Phase = { kind: 'answer' };
   let phaseTokens = 0;
+  let phasePushes = 0;
   let total = 0;
   let thought = 0;
   let unreported = 0;
@@ -115,6 +118,7 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     phase = position;
     current = found;
     phaseTokens = 0;
+    phasePushes = 0;
     splitter = createUtf8Splitter();
     const until = current.until?.text;
     const stops = current.kind === 'answer' ? call.stop.strings : [];
@@ -236,12 +240,14 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     push(token) {
       if (token.isEnd)
         return settle(flush({ isCut: false }), () =>
-          current.kind === 'answer' ? finish('stop') : leave({ keepTokens: phaseTokens, keepText: '' }, 'stop'),
+          current.kind === 'answer' ? finish('stop') : leave({ keepTokens: phasePushes, keepText: '' }, 'stop'),
         );
-      phaseTokens++;
-      total++;
-      unreported++;
-      if (current.kind === 'thought') thought++;
+      const count = token.tokens ?? 1;
+      phasePushes++;
+      phaseTokens += count;
+      total += count;
+      unreported += count;
+      if (current.kind === 'thought') thought += count;
       heldTokens.push(token);
       const stops = current.kind === 'answer' ? call.stop.tokens : [];
       const hit = stops.find((stop) => endsWith(heldTokens, stop, stop.length));
