@@ -392,7 +392,7 @@ test('batches of one tick are one write', async () => {
   const response = {
     writeHead: () => undefined,
     write: (text: string) => writes.push(text) > 0,
-    end: () => undefined,
+    end: (text: string) => writes.push(text),
     destroy: () => undefined,
     once: () => undefined,
     writableNeedDrain: false,

@@ -36,47 +36,60 @@ export async function pump<Event>(
 ): Promise<ServiceError | undefined> {
   const source = batches[Symbol.asyncIterator]();
   let isOpen = false;
+  let saidAt = performance.now();
   const say = (text: string): boolean => {
+    saidAt = performance.now();
     if (isOpen) return response.write(text);
     isOpen = true;
     response.writeHead(200, { ...head(), 'content-type': encoder.contentType, 'cache-control': 'no-cache' });
     return response.write(encoder.open() + text);
   };
 
-  // One listener for the whole stream: it lets go of whatever is waited for at the moment. (A race against one promise
-  // per stream would collect a reaction per batch.)
+  let isLetGo = false;
   let letGo: ((reason: unknown) => void) | undefined;
-  const onGone = (): void => letGo?.(gone.reason);
-  gone.addEventListener('abort', onGone, { once: true });
-  const next = (): Promise<IteratorResult<readonly Event[], unknown>> =>
-    new Promise((resolve, reject) => {
-      letGo = reject;
-      if (gone.aborted) reject(ServiceError.from(gone.reason));
-      else source.next().then(resolve, reject);
-    });
-  const drained = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      letGo = reject;
-      if (gone.aborted) reject(ServiceError.from(gone.reason));
-      else response.once('drain', resolve);
-    });
-
-  const keepAlive = (): void => {
-    if (!response.writableNeedDrain) say(encoder.keepAlive());
+  const onGone = (): void => {
+    isLetGo = true;
+    letGo?.(gone.reason);
   };
-  const timer = setInterval(keepAlive, keepAliveMs).unref();
+  gone.addEventListener('abort', onGone, { once: true });
+  // Batch after batch by callbacks: awaited in a loop, each would cost two promises more.
+  const flow = new Promise<void>((resolve, reject) => {
+    letGo = reject;
+    const take = (step: IteratorResult<readonly Event[], unknown>): void => {
+      if (isLetGo) return;
+      if (step.done === true) return resolve();
+      try {
+        const text = encoder.push(step.value);
+        if (text === '' || say(text)) pull();
+        else response.once('drain', pull);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const pull = (): void => {
+      if (!isLetGo) source.next().then(take, reject);
+    };
+    if (gone.aborted) onGone();
+    else pull();
+  });
+
+  // One timer that looks how long nothing was said: to set it again with each batch costs more than the batch's text.
+  let timer: NodeJS.Timeout | undefined;
+  const keepAlive = (): void => {
+    const leftMs = keepAliveMs - (performance.now() - saidAt);
+    if (leftMs <= 0 && !response.writableNeedDrain) say(encoder.keepAlive());
+    timer = setTimeout(keepAlive, leftMs > 0 ? leftMs : keepAliveMs).unref();
+  };
+  timer = setTimeout(keepAlive, keepAliveMs).unref();
 
   try {
-    for (;;) {
-      const step = await next();
-      if (step.done === true) break;
-      const text = encoder.push(step.value);
-      if (text === '') continue;
-      timer.refresh();
-      if (!say(text)) await drained();
+    await flow;
+    const last = encoder.close();
+    if (isOpen) response.end(last);
+    else {
+      say(last);
+      response.end();
     }
-    say(encoder.close());
-    response.end();
     return undefined;
   } catch (thrown) {
     const released = release(source);
@@ -90,7 +103,7 @@ export async function pump<Event>(
     if (!isOpen) throw error;
     return error;
   } finally {
-    clearInterval(timer);
+    clearTimeout(timer);
     gone.removeEventListener('abort', onGone);
   }
 }
