@@ -51,7 +51,7 @@ export async function answer(
       };
       try {
         const broken = await pump(chunkedSink(call.response), reply, {
-          gone: call.gone,
+          gone: call.gone(),
           keepAliveMs: limits.keepAliveMs,
           head,
         });

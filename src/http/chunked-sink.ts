@@ -23,12 +23,8 @@ export function chunkedSink(response: ServerResponse): Sink {
     return socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   };
   return {
-    get destroyed() {
-      return response.destroyed;
-    },
-    get writableNeedDrain() {
-      return response.writableNeedDrain || response.socket?.writableNeedDrain === true;
-    },
+    isDestroyed: () => response.destroyed,
+    isFull: () => response.writableNeedDrain || response.socket?.writableNeedDrain === true,
     writeHead: (status, headers) => response.writeHead(status, headers),
     write,
     end(text = '') {

@@ -395,8 +395,8 @@ test('batches of one tick are one write', async () => {
     end: (text: string) => writes.push(text),
     destroy: () => undefined,
     once: () => undefined,
-    writableNeedDrain: false,
-    destroyed: false,
+    isFull: () => false,
+    isDestroyed: () => false,
   };
   const encoder = {
     contentType: 'x',

@@ -1,16 +1,18 @@
-import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../core/error.ts';
 import { RELEASE_MS_MAX } from '../core/limits.ts';
 import type { StreamEncoder } from '../protocols/stream-encoder.ts';
 
 /** What the pump needs of a response. */
-export type Sink = Pick<ServerResponse, 'destroyed' | 'writableNeedDrain'> & {
+export interface Sink {
+  isDestroyed(): boolean;
+  /** It has no room; `drain` tells when it has. */
+  isFull(): boolean;
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
   write(text: string): boolean;
   end(text?: string): unknown;
   destroy(): unknown;
   once(event: 'drain', listener: () => void): unknown;
-};
+}
 
 export interface PumpOptions {
   /** Aborts when the peer leaves, at the deadline and at shutdown; its reason is a ServiceError. */
@@ -77,7 +79,7 @@ export async function pump<Event>(
   let timer: NodeJS.Timeout | undefined;
   const keepAlive = (): void => {
     const leftMs = keepAliveMs - (performance.now() - saidAt);
-    if (leftMs <= 0 && !response.writableNeedDrain) say(encoder.keepAlive());
+    if (leftMs <= 0 && !response.isFull()) say(encoder.keepAlive());
     timer = setTimeout(keepAlive, leftMs > 0 ? leftMs : keepAliveMs).unref();
   };
   timer = setTimeout(keepAlive, keepAliveMs).unref();
@@ -95,9 +97,9 @@ export async function pump<Event>(
     const released = release(source);
     const error = ServiceError.from(thrown);
     // A reader that takes nothing would keep the last words, and with them the connection, for ever.
-    if (isOpen && response.writableNeedDrain && gone.aborted) response.destroy();
-    else if (isOpen && !response.destroyed) response.end(encoder.fail(error));
-    const wasHeard = !response.destroyed;
+    if (isOpen && response.isFull() && gone.aborted) response.destroy();
+    else if (isOpen && !response.isDestroyed()) response.end(encoder.fail(error));
+    const wasHeard = !response.isDestroyed();
     await released;
     if (!wasHeard) return undefined;
     if (!isOpen) throw error;
