@@ -46,9 +46,6 @@ export function createHeldText(): HeldText {
   let first = 0;
   /** The piece looked at last. */
   let cursor = 0;
-  // A field, not a getter: an object literal with a getter gets a hidden class of its own each time it is made, which keeps
-  // all that the getter sees until the next full collection.
-  const reach = { end: 0 };
   /** Text before this position is said or dropped. */
   let done = 0;
   let owed: { readonly choice: number; readonly phase: number; readonly tokens: number } | undefined;

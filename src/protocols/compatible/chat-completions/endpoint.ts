@@ -41,7 +41,7 @@ export function chatCompletions({ generate, catalogue, clock, strict = false }: 
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
       const { entry } = catalogue().resolve(model, { interface: 'chat', region: context.owner.region });
-      const { wire, unknown } = parseBody(ChatCompletionBody, body, { texts: chatTexts(entry), strict });
+      const { wire, unknown } = parseBody(ChatCompletionBody, body, { texts: () => chatTexts(entry), strict });
       checkRules(wire, entry);
 
       const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
