@@ -37,7 +37,7 @@ export function createLog({ level, destination, worker }: LogOptions): Log {
 }
 
 /** Characters that wait before they are written, and how long, in ms, they may. Ours: a write costs more than a line. */
-const LOG_CHARS_WAITING = 4_096;
+const LOG_CHARS_WAITING = 12_288;
 const LOG_WAIT_MS = 100;
 
 export interface LogFile extends DestinationStream {
