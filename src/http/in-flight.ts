@@ -28,7 +28,7 @@ export function createInFlight(): InFlight {
     size: () => calls.length,
     abort(reason) {
       // A call that ends by it takes itself out.
-      for (const call of [...calls]) call.abort(reason);
+      for (const call of calls.slice()) call.abort(reason);
     },
     empty(ms) {
       if (calls.length === 0) return Promise.resolve(true);
