@@ -4,6 +4,7 @@
  */
 export const ERROR_KINDS = [
   'invalid-request',
+  'context-exceeded',
   'unauthenticated',
   'forbidden',
   'workspace-denied',

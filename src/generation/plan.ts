@@ -28,7 +28,7 @@ export interface Plan {
   readonly stagesOf: (choice: number, verify: Verify) => Stages;
 }
 
-interface PlanNeeds {
+export interface PlanNeeds {
   readonly entry: ModelEntry;
   readonly engine: TextEngine;
   readonly rendererOf: ReturnType<typeof createPromptRenderer>;

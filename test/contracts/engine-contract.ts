@@ -259,7 +259,7 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
       const input: EngineInput = { type: 'tokens', tokens: Array.from({ length: promptTokens }, () => 5) };
       await assert.rejects(engine.start(engineRequest('', { input }), new AbortController().signal), (error) => {
         assert.ok(error instanceof ServiceError);
-        assert.equal(error.kind, 'invalid-request');
+        assert.equal(error.kind, 'context-exceeded');
         assert.match(error.message, new RegExp(`\\b${promptTokens}\\b`));
         assert.match(error.message, new RegExp(`\\b${trial.contextTokens}\\b`));
         return true;

@@ -222,7 +222,7 @@ const toLogprob = (token: WireLogprob): TokenLogprob => ({
 });
 
 const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> = {
-  'too-long': 'invalid-request',
+  'too-long': 'context-exceeded',
   invalid: 'invalid-request',
   'queue-full': 'overloaded',
   'queue-wait': 'overloaded',

@@ -102,7 +102,7 @@ export function createScriptedEngine({
       const promptTokens = tokensOf(request.input);
       if (promptTokens >= contextTokens)
         throw new ServiceError(
-          'invalid-request',
+          'context-exceeded',
           `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
           { param: 'messages' },
         );

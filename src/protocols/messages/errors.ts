@@ -12,6 +12,8 @@ export interface MessagesError {
 /** Statuses are those of the other families (decisions.md "Errors"); a model clients ask for in vain is a 404 here too. */
 const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   'invalid-request': { status: 400, type: 'invalid_request_error' },
+  // A coding agent reads these words and makes its conversation shorter.
+  'context-exceeded': { status: 400, type: 'invalid_request_error', sentence: 'prompt is too long:' },
   unauthenticated: { status: 401, type: 'authentication_error', sentence: 'Invalid API key.' },
   forbidden: { status: 403, type: 'permission_error', sentence: 'Access denied.' },
   'workspace-denied': { status: 403, type: 'permission_error', sentence: 'Workspace access denied.' },
