@@ -188,7 +188,7 @@ async function checkNames({ tools }: ToolUse, engine: TextEngine): Promise<void>
     if (name.length <= TOOL_NAME_TOKENS_MAX) continue;
     const tokens = await engine.countTokens({ type: 'segments', segments: [{ text: name, special: false }] });
     if (tokens <= TOOL_NAME_TOKENS_MAX) continue;
-    const param = field.replace(/parameters$/, 'name');
+    const param = field.replace(/(?:parameters|input_schema)$/, 'name');
     throw new ServiceError(
       'invalid-request',
       `${param} must be at most ${TOOL_NAME_TOKENS_MAX} tokens of the model, got ${tokens}.`,

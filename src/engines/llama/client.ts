@@ -241,6 +241,7 @@ async function refusalOf(response: IncomingMessage): Promise<ServiceError> {
     {
       retryAfterSeconds: refusal.retryAfterSeconds,
       param: refusal.param,
+      excess: refusal.excess,
       cause: refusal,
     },
   );

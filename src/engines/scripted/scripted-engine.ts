@@ -104,7 +104,7 @@ export function createScriptedEngine({
         throw new ServiceError(
           'context-exceeded',
           `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-          { param: 'messages' },
+          { param: 'messages', excess: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
         );
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);

@@ -12,7 +12,6 @@ export interface MessagesError {
 /** Statuses are those of the other families (decisions.md "Errors"); a model clients ask for in vain is a 404 here too. */
 const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   'invalid-request': { status: 400, type: 'invalid_request_error' },
-  // A coding agent reads these words and makes its conversation shorter.
   'context-exceeded': { status: 400, type: 'invalid_request_error', sentence: 'prompt is too long:' },
   unauthenticated: { status: 401, type: 'authentication_error', sentence: 'Invalid API key.' },
   forbidden: { status: 403, type: 'permission_error', sentence: 'Access denied.' },
@@ -41,10 +40,16 @@ const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
 export const status = (kind: ErrorKind): number => MESSAGES_ERRORS[kind].status;
 
 export function errorBody(error: ServiceError, requestId: string): object {
-  const { type, sentence } = MESSAGES_ERRORS[error.kind];
+  const { type } = MESSAGES_ERRORS[error.kind];
   return {
     type: 'error',
-    error: { type, message: withSentence(sentence, error.message) },
+    error: { type, message: messageOf(error) },
     request_id: requestId,
   };
+}
+
+/** A coding agent reads the counts behind these words, and makes its conversation shorter by what is too much. */
+function messageOf({ kind, message, excess }: ServiceError): string {
+  const counts = excess && `prompt is too long: ${excess.tokens} tokens > ${excess.tokensMax} maximum.`;
+  return withSentence(counts ?? MESSAGES_ERRORS[kind].sentence, message);
 }

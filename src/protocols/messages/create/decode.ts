@@ -3,7 +3,7 @@ import { NO_STOP } from '../../../core/request.ts';
 import type { GenerationRequest, OutputFormat, ToolUse } from '../../../core/request.ts';
 import { present } from '../../../lib/present.ts';
 import { isCustom } from './schema.ts';
-import type { CustomTool, MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
+import type { CustomTool, InnerBlock, MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
 import { decodeThinking } from './thinking.ts';
 
 /** The wire's words in ours. The wire was checked by schema.ts and rules.ts. */
@@ -19,16 +19,17 @@ export function decode(wire: MessagesWire): GenerationRequest {
 /** What the prompt is made of, for a request without an answer. */
 export function decodePrompt(wire: PromptWire): GenerationRequest {
   const messages = [...decodeSystem(wire.system), ...decodeTurns(wire.messages)];
+  const thinking = decodeThinking(wire);
   return {
     model: wire.model,
     messages: wire.cache_control ? withMarkAtEnd(messages) : messages,
     sampling: {},
     stop: NO_STOP,
     choices: 1,
-    // Thoughts come back in these clients' messages so that the model sees them again.
-    preserveThinking: true,
+    // Thoughts come back in these clients' messages so that the model sees them again; to one that shall not think, they
+    // would be an example of how to answer.
+    ...(thinking ? { thinking, preserveThinking: true } : {}),
     ...present({
-      thinking: decodeThinking(wire),
       toolUse: decodeToolUse(wire),
       outputFormat: decodeFormat(wire),
     }),
@@ -82,7 +83,7 @@ function decodeAssistant(blocks: readonly WireBlock[]): Message {
   );
   return {
     role: 'assistant',
-    content: blocks.flatMap(decodePart),
+    content: decodeParts(blocks),
     ...(thoughts.length > 0 ? { reasoning: thoughts.join('\n') } : {}),
     ...(toolCalls.length > 0 ? { toolCalls } : {}),
   };
@@ -90,14 +91,15 @@ function decodeAssistant(blocks: readonly WireBlock[]): Message {
 
 function decodeUser(role: 'user' | 'system', blocks: readonly WireBlock[]): readonly Message[] {
   const messages: Message[] = [];
-  let said: Part[] = [];
+  let said: WireBlock[] = [];
   const say = (): void => {
-    if (said.length > 0) messages.push({ role, content: said });
+    const content = decodeParts(said);
+    if (content.length > 0) messages.push({ role, content });
     said = [];
   };
   for (const block of blocks) {
     if (block.type !== 'tool_result') {
-      said.push(...decodePart(block));
+      said.push(block);
       continue;
     }
     say();
@@ -113,12 +115,26 @@ function decodeResult({
   is_error: isError,
   cache_control,
 }: Extract<WireBlock, { readonly type: 'tool_result' }>): readonly Part[] {
-  const inner = typeof content === 'string' ? [textPart(content)] : (content ?? []).flatMap(decodePart);
+  const inner = typeof content === 'string' ? [textPart(content)] : decodeParts(content ?? []);
   const parts = isError ? [textPart('Error: '), ...inner] : inner;
   return cache_control ? markLast(parts) : parts;
 }
 
-function decodePart(block: WireBlock): readonly Part[] {
+/** Texts in a row are one text, as they are; a document stands apart from what is said beside it. */
+function decodeParts(blocks: readonly InnerBlock[]): readonly Part[] {
+  const parts: Part[] = [];
+  let isApart = false;
+  for (const block of blocks) {
+    const decoded = decodePart(block);
+    const standsApart = block.type === 'document' || block.type === 'search_result';
+    if (parts.length > 0 && decoded.length > 0 && (standsApart || isApart)) parts.push(textPart('\n\n'));
+    parts.push(...decoded);
+    if (decoded.length > 0) isApart = standsApart;
+  }
+  return parts;
+}
+
+function decodePart(block: InnerBlock): readonly Part[] {
   switch (block.type) {
     case 'text':
       return [decodeText(block)];
@@ -135,13 +151,23 @@ function decodePart(block: WireBlock): readonly Part[] {
     case 'document': {
       const { source, title, context } = block;
       const text = source.type === 'text' ? source.data : source.type === 'content' ? plain(source.content) : '';
-      const head = [title, context].filter((each) => typeof each === 'string' && each !== '').join('\n');
-      const part = textPart(head === '' ? text : `${head}\n\n${text}`);
-      return [block.cache_control ? { ...part, cache: 'ephemeral' } : part];
+      return [decodeText({ text: headed([title, context], text), cache_control: block.cache_control })];
     }
+    case 'search_result': {
+      const { title, source, content, cache_control } = block;
+      return [decodeText({ text: headed([title, source], plain(content)), cache_control })];
+    }
+    case 'tool_reference':
+      return [textPart(`${block.tool_name}\n`)];
     default:
       return [];
   }
+}
+
+/** What a text is, in lines before it. */
+function headed(lines: readonly (string | null | undefined)[], text: string): string {
+  const head = lines.filter((line) => typeof line === 'string' && line !== '').join('\n');
+  return head === '' ? text : `${head}\n\n${text}`;
 }
 
 const plain = (content: string | readonly { readonly text: string }[]): string =>
@@ -152,7 +178,10 @@ const textPart = (text: string): Extract<Part, { readonly type: 'text' }> => ({
   text: text.toWellFormed(),
 });
 
-const decodeText = ({ text, cache_control }: Extract<WireBlock, { readonly type: 'text' }>): Part => ({
+const decodeText = ({
+  text,
+  cache_control,
+}: Pick<Extract<WireBlock, { readonly type: 'text' }>, 'text' | 'cache_control'>): Part => ({
   ...textPart(text),
   ...(cache_control ? { cache: 'ephemeral' as const } : {}),
 });

@@ -1,7 +1,7 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { CACHE_MARKS_MAX, STOP_CODE_POINTS_MAX } from '../../../core/limits.ts';
 import { refuse } from '../../parse.ts';
-import { isCustom } from './schema.ts';
+import { isCustom, isServerBlock } from './schema.ts';
 import type { MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
 import { willThink } from './thinking.ts';
 
@@ -26,15 +26,23 @@ export function checkPrompt(wire: PromptWire, entry: ModelEntry): void {
 }
 
 function checkTurns({ messages }: PromptWire, entry: ModelEntry): void {
-  // Calls of the assistant's turn before, which results in this turn answer.
+  // Calls of the assistant's message before, which results answer.
   let open: ReadonlySet<string> = new Set();
+  let isAnswered = false;
   for (const [index, turn] of messages.entries()) {
     const blocks = blocksOf(turn);
+    if (turn.role === 'user' && typeof turn.content === 'object' && blocks.every(({ type }) => isServerBlock(type)))
+      throw refuse(`messages[${index}].content`, 'a user message must have content');
     for (const [position, block] of blocks.entries()) {
       checkBlock(turn.role, block, { at: `messages[${index}].content[${position}]`, open, entry });
     }
-    if (turn.role !== 'system')
-      open = new Set(blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])));
+    // Turns of one role in a row are one message.
+    if (turn.role === 'assistant')
+      open = new Set([
+        ...(isAnswered ? [] : open),
+        ...blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])),
+      ]);
+    if (turn.role !== 'system') isAnswered = turn.role === 'user';
   }
 }
 
@@ -53,6 +61,9 @@ function checkBlock(role: WireTurn['role'], block: WireBlock, { at, open, entry 
     case 'document':
       if (role !== 'user') throw wrongRole(at, block.type, role);
       return checkDocument(block.source.type, at);
+    case 'search_result':
+      if (role !== 'user') throw wrongRole(at, block.type, role);
+      return;
     case 'video':
     case 'audio':
       throw refuse(`${at}.type`, `the model ${entry.name} does not take ${block.type} blocks`, block.type);
@@ -82,7 +93,7 @@ function checkBlock(role: WireTurn['role'], block: WireBlock, { at, open, entry 
 }
 
 const wrongRole = (at: string, type: string, role: string): Error =>
-  refuse(`${at}.type`, `a ${type} block cannot stand in a message of role ${role}`, type);
+  refuse(`${at}.type`, `${type} blocks cannot stand in a message of role ${role}`, type);
 
 function checkImage(role: WireTurn['role'], source: string, at: string, { name, abilities }: ModelEntry): void {
   if (role !== 'user') throw wrongRole(at, 'image', role);
@@ -134,7 +145,12 @@ function checkCacheMarks(wire: PromptWire): void {
   if (typeof wire.system === 'object')
     for (const [index, block] of (wire.system ?? []).entries()) count(`system[${index}]`, block);
   for (const [index, turn] of wire.messages.entries())
-    for (const [position, block] of blocksOf(turn).entries()) count(`messages[${index}].content[${position}]`, block);
+    for (const [position, block] of blocksOf(turn).entries()) {
+      const at = `messages[${index}].content[${position}]`;
+      if (block.type === 'tool_result' && typeof block.content === 'object')
+        for (const [place, inner] of (block.content ?? []).entries()) count(`${at}.content[${place}]`, inner);
+      count(at, block);
+    }
 }
 
 const blocksOf = ({ content }: WireTurn): readonly WireBlock[] => (typeof content === 'string' ? [] : content);

@@ -7,7 +7,6 @@ import {
   TOOLS_MAX,
   TOOL_NAME_CHARACTERS_MAX,
 } from '../../../core/limits.ts';
-import { CacheControl } from '../../fields/message-schema.ts';
 import { JsonObject } from '../../fields/parameter-schema.ts';
 import { listOf } from '../../list-of.ts';
 import type { RuleTexts } from '../../parse.ts';
@@ -15,6 +14,8 @@ import type { RuleTexts } from '../../parse.ts';
 // Shape and ranges of E3 (wire.md E3.1). Clients write null for "not set", so every optional field may be null.
 // What the content of a list may be depends on who speaks: see rules.ts.
 
+/** Marks hold for five minutes; a longer wish is told as unheard. */
+const CacheControl = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).nullish() });
 const marked = { cache_control: CacheControl.nullish() };
 
 const Text = z.object({ type: z.literal('text'), text: z.string(), ...marked });
@@ -41,10 +42,19 @@ const Document = z.object({
   ...marked,
 });
 
+/** What a search of the caller's own found. */
+const SearchResult = z.object({
+  type: z.literal('search_result'),
+  source: z.string(),
+  title: z.string(),
+  content: listOf(Text, { max: PARTS_MAX }),
+  ...marked,
+});
+
 /** Blocks that nothing here takes: only their names matter, for the refusal. */
 const Video = z.object({ type: z.enum(['video', 'audio']) });
 
-/** What a client keeps of tools that ran elsewhere. */
+/** What a client keeps of tools, searches and summaries that ran elsewhere. */
 const SERVER_BLOCKS = [
   'server_tool_use',
   'web_search_tool_result',
@@ -55,10 +65,19 @@ const SERVER_BLOCKS = [
   'tool_search_tool_result',
   'mcp_tool_use',
   'mcp_tool_result',
+  'mcp_tool_listing',
+  'advisor_tool_result',
   'container_upload',
-  'search_result',
+  'compaction',
+  'fallback',
+  'tool_addition',
+  'tool_removal',
 ] as const;
 const ServerBlock = z.object({ type: z.enum(SERVER_BLOCKS) });
+
+/** A tool that a client's own search found; every tool is offered from the start. */
+const ToolReference = z.object({ type: z.literal('tool_reference'), tool_name: z.string() });
+const BrowserState = z.object({ type: z.literal('browser_state') });
 
 const ToolUse = z.object({
   type: z.literal('tool_use'),
@@ -72,7 +91,12 @@ const ToolResult = z.object({
   type: z.literal('tool_result'),
   tool_use_id: z.string().min(1),
   content: z
-    .union([z.string(), listOf(z.discriminatedUnion('type', [Text, Image, Document, ServerBlock]), { max: PARTS_MAX })])
+    .union([
+      z.string(),
+      listOf(z.discriminatedUnion('type', [Text, Image, Document, SearchResult, ToolReference, BrowserState]), {
+        max: PARTS_MAX,
+      }),
+    ])
     .nullish(),
   is_error: z.boolean().nullish(),
   ...marked,
@@ -86,6 +110,7 @@ const Block = z.discriminatedUnion('type', [
   Text,
   Image,
   Document,
+  SearchResult,
   Video,
   ServerBlock,
   ToolUse,
@@ -114,8 +139,10 @@ const Tool = z.union([
     strict: z.boolean().nullish(),
     ...marked,
   }),
-  z.looseObject({ type: z.string().regex(/_\d{8}$|^mcp_toolset$/), name: z.string().nullish() }),
+  z.looseObject({ type: z.string().regex(/_\d{8}$|^mcp_toolset$|^tool_search_tool_/), name: z.string().nullish() }),
 ]);
+
+const display = z.enum(['summarized', 'omitted', 'updates', 'full']).nullish();
 
 const effort = z.enum(['minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'none']);
 
@@ -137,10 +164,11 @@ const FIELDS = {
       z.object({
         type: z.literal('enabled'),
         budget_tokens: z.int().min(1),
-        display: z.enum(['summarized', 'omitted', 'full']).nullish(),
+        display,
       }),
       z.object({ type: z.literal('disabled') }),
-      z.object({ type: z.literal('adaptive'), display: z.enum(['summarized', 'omitted', 'full']).nullish() }),
+      z.object({ type: z.literal('adaptive'), display }),
+      z.object({ type: z.literal('between_tools') }),
     ])
     .nullish(),
   /** The vendor's own, beside `output_config.effort`. */
@@ -169,7 +197,7 @@ export const MessagesBody = z.object({
   top_k: z.int().min(0).nullish(),
   stop_sequences: listOf(z.string().min(1), { max: STOP_SEQUENCES_MAX }).nullish(),
   metadata: z.object({ user_id: z.string().nullish() }).nullish(),
-  service_tier: z.enum(['auto', 'standard_only']).nullish(),
+  service_tier: z.string().nullish(),
 });
 
 /** The same without an answer. */
@@ -179,12 +207,15 @@ export type MessagesWire = z.output<typeof MessagesBody>;
 export type PromptWire = z.output<typeof CountBody>;
 export type WireTurn = PromptWire['messages'][number];
 export type WireBlock = z.output<typeof Block>;
+type WireResult = Extract<WireBlock, { readonly type: 'tool_result' }>;
+/** Also what stands in the result of a call. */
+export type InnerBlock = WireBlock | Exclude<WireResult['content'], string | null | undefined>[number];
 export type WireTool = z.output<typeof Tool>;
-export type CustomTool = Extract<WireTool, { readonly input_schema: unknown }>;
+export type CustomTool = Exclude<WireTool, { readonly type: string; readonly [other: string]: unknown }>;
 
-export const isCustom = (tool: WireTool): tool is CustomTool => 'input_schema' in tool;
+export const isCustom = (tool: WireTool): tool is CustomTool => (tool.type ?? 'custom') === 'custom';
 
-export const isServerBlock = (type: WireBlock['type']): boolean => SERVER_BLOCKS.some((each) => each === type);
+export const isServerBlock = (type: InnerBlock['type']): boolean => SERVER_BLOCKS.some((each) => each === type);
 
 /** Which model is asked comes first: its own limits stand in the texts of what follows. */
 export const ModelOnly = z.object({ model: FIELDS.model });

@@ -9,7 +9,7 @@ const effortOf = ({ reasoning_effort, output_config }: ThinkingFields) => output
 
 /** decisions.md "Generation": effort none, then `thinking`; effort alone switches nothing on. */
 const wantsThinking = (wire: ThinkingFields): boolean =>
-  effortOf(wire) !== 'none' && (wire.thinking?.type ?? 'disabled') !== 'disabled';
+  effortOf(wire) !== 'none' && (wire.thinking?.type === 'enabled' || wire.thinking?.type === 'adaptive');
 
 /** Rules about thinking beside other fields hold only where a thought comes of it. */
 export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
@@ -26,10 +26,18 @@ export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {
 
 /** Fields about thinking that changed nothing, where generation says that it did not hear the wish. */
 export function ignoredThinking(wire: ThinkingFields, isHeard: boolean): readonly string[] {
-  if (isHeard) return [];
+  const { thinking } = wire;
+  if (isHeard)
+    return [
+      ...(thinking?.type === 'between_tools' ? ['thinking'] : []),
+      // A thought is always told whole.
+      ...(thinking && 'display' in thinking && HIDDEN.has(thinking.display ?? '') ? ['thinking.display'] : []),
+    ];
   return [
-    ...(wire.thinking ? ['thinking'] : []),
+    ...(thinking ? ['thinking'] : []),
     ...(wire.output_config?.effort ? ['output_config.effort'] : []),
     ...(wire.reasoning_effort ? ['reasoning_effort'] : []),
   ];
 }
+
+const HIDDEN: ReadonlySet<string> = new Set(['omitted', 'updates']);
