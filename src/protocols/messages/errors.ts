@@ -43,7 +43,7 @@ export function errorBody(error: ServiceError, requestId: string): object {
   const { type } = MESSAGES_ERRORS[error.kind];
   return {
     type: 'error',
-    error: { type, message: messageOf(error) },
+    error: { type, message: messageOf(error), ...(isThread(error) ? { details: NO_THREADS } : {}) },
     request_id: requestId,
   };
 }
@@ -53,3 +53,8 @@ function messageOf({ kind, message, excess }: ServiceError): string {
   const counts = excess && `prompt is too long: ${excess.tokens} tokens > ${excess.tokensMax} maximum.`;
   return withSentence(counts ?? MESSAGES_ERRORS[kind].sentence, message);
 }
+
+const isThread = ({ kind, param }: ServiceError): boolean => kind === 'unsupported' && param === 'thread';
+
+/** The tool runners of the official clients ask for server-held turns first; told this, they send whole conversations. */
+const NO_THREADS = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };

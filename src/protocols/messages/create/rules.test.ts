@@ -414,6 +414,24 @@ describe('told as not honoured is', () => {
   });
 });
 
+for (const thread of [{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }]) {
+  test(`a thread to ${thread.type} is refused in words that clients know, before its messages are looked at`, () => {
+    assert.throws(
+      () => read({ thread, ...says(result('a')) }),
+      (error) => {
+        assert.ok(error instanceof ServiceError && status(error.kind) === 400, String(error));
+        assert.partialDeepStrictEqual(errorBody(error, 'r'), {
+          error: {
+            type: 'invalid_request_error',
+            details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] },
+          },
+        });
+        return true;
+      },
+    );
+  });
+}
+
 test('a prompt that is too long is told with both counts, as a coding agent reads them', () => {
   const message = 'Range of input length should be [1, 99] (…)';
   const told = (facts: object) => JSON.stringify(errorBody(new ServiceError('context-exceeded', message, facts), 'r'));

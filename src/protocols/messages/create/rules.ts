@@ -1,4 +1,5 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
+import { ServiceError } from '../../../core/error.ts';
 import { CACHE_MARKS_MAX, STOP_CODE_POINTS_MAX } from '../../../core/limits.ts';
 import { refuse } from '../../parse.ts';
 import { isCustom, isServerBlock } from './schema.ts';
@@ -7,9 +8,14 @@ import { willThink } from './thinking.ts';
 
 /**
  * Rules that no single field can tell.
- * @throws ServiceError `invalid-request` naming the field.
+ * @throws ServiceError `invalid-request` naming the field; `unsupported` for a thread.
  */
 export function checkMessagesRules(wire: MessagesWire, entry: ModelEntry): void {
+  // First: a turn of a thread is no conversation by itself.
+  if (wire.thread)
+    throw new ServiceError('unsupported', 'Threads are not supported: send the whole conversation. (thread)', {
+      param: 'thread',
+    });
   checkPrompt(wire, entry);
   for (const [index, each] of (wire.stop_sequences ?? []).entries()) {
     if (each.length > STOP_CODE_POINTS_MAX && Array.from(each).length > STOP_CODE_POINTS_MAX)

@@ -198,6 +198,8 @@ export const MessagesBody = z.object({
   stop_sequences: listOf(z.string().min(1), { max: STOP_SEQUENCES_MAX }).nullish(),
   metadata: z.object({ user_id: z.string().nullish() }).nullish(),
   service_tier: z.string().nullish(),
+  /** Server-held turns, which are refused. */
+  thread: z.object({ type: z.string() }).nullish(),
 });
 
 /** The same without an answer. */
