@@ -202,7 +202,9 @@ describe('the messages interface', () => {
     assert.equal(events[0]?.['type'], 'message_start');
     assert.equal(events.at(-1)?.['type'], 'message_stop');
     assert.equal(typeof events.find(({ type }) => type === 'message_delta')?.usage?.['output_tokens'], 'number');
-    const pieces = events.map(({ delta }) => delta?.['partial_json'] ?? '').join('');
+    const pieces = events
+      .map(({ delta }) => (typeof delta?.['partial_json'] === 'string' ? delta['partial_json'] : ''))
+      .join('');
     assert.deepEqual(JSON.parse(pieces), { a: [1, 'two'] });
     assert.doesNotMatch(text, /DONE/);
   });

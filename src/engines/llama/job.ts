@@ -131,8 +131,7 @@ export async function createJob(
   }
   const { tokens: prompt, marks } = marked;
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
-  if (prompt.length >= contextTokens)
-    return tooLong(String(prompt.length), { tokens: prompt.length, contextTokens });
+  if (prompt.length >= contextTokens) return tooLong(String(prompt.length), { tokens: prompt.length, contextTokens });
   let gbnf: ReadonlyMap<number, string>;
   try {
     gbnf = await compilePhases(call, compile, signal);
