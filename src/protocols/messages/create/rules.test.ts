@@ -67,6 +67,11 @@ const REFUSED: readonly (readonly [object, string, string])[] = [
     'content must be a string or a list of content blocks (messages[0].content: missing)',
   ],
   [turns({ role: 'user', content: 7 }), 'messages[0].content', 'content must be a string or a list'],
+  [
+    turns({ role: 'system', content: [] }),
+    'messages',
+    'messages must have one of the user or the assistant (messages)',
+  ],
   [says(), 'messages[0].content', 'a user message must have content (messages[0].content)'],
   [says({ type: 'compaction', content: 'x' }), 'messages[0].content', 'a user message must have content'],
   [says({ type: 'smell' }), 'messages[0].content[0].type', 'messages[0].content[0].type'],

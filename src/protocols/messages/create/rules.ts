@@ -32,6 +32,8 @@ export function checkPrompt(wire: PromptWire, entry: ModelEntry): void {
 }
 
 function checkTurns({ messages }: PromptWire, entry: ModelEntry): void {
+  if (messages.every(({ role }) => role === 'system'))
+    throw refuse('messages', 'messages must have one of the user or the assistant');
   // Calls of the assistant's message before, which results answer.
   let open: ReadonlySet<string> = new Set();
   let isAnswered = false;
