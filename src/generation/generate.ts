@@ -67,7 +67,10 @@ export function createGenerate({
     try {
       lease = await engineFor(resolved);
       const { engine } = lease;
-      const model = { asked: resolved.asked, entry: withKnown(resolved.entry, knownOf(await engine.model())) };
+      const model = {
+        asked: resolved.asked,
+        entry: withKnown(resolved.entry, knownOf(await engine.model(), engine.capabilities)),
+      };
       checkAbilities(request, model, engine);
       const style = styleOf(model);
       const asker = { owner: ownerOf(context), signal: run.signal };

@@ -96,7 +96,8 @@ async function planPrompt(request: GenerationRequest, needs: PlanNeeds): Promise
     ? renderThoughts(render, request.messages, isNative)
     : { prompt: render(undefined), dropsThoughts: false };
   const thought = planThinking(request, entry, engine, { model, prompt });
-  const format = templateToolFormat(model.chatTemplate ?? '', needs.toolFormat) ?? 'hermes';
+  const hasCalls = toolUse !== undefined || needs.withoutCallsOf !== undefined;
+  const format = (hasCalls && templateToolFormat(model.chatTemplate ?? '', needs.toolFormat)) || 'hermes';
   const answer =
     needs.withoutCallsOf && !outputFormat
       ? { opening: [], preface: '', phases: steerToAnswer(), markers: [] }

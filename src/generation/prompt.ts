@@ -96,6 +96,7 @@ function renderCalls(
   tools: readonly Tool[],
   style: PromptStyle,
 ): PromptSegment[] {
+  if (tools.length === 0 && !turns.some(isOfCalls)) return renderTemplate(ready, turns, [], style);
   const format = templateToolFormat(ready.source, style.toolFormat);
   if (format === undefined) {
     const plain = withCallsAsText(turns);
@@ -105,7 +106,7 @@ function renderCalls(
     return renderTemplate(ready, turns, tools, style);
   } catch (error) {
     // Some templates fail on calls that others take: broken arguments, several at once, results without their call.
-    if (!turns.some(({ role, toolCalls }) => role === 'tool' || toolCalls)) throw error;
+    if (!turns.some(isOfCalls)) throw error;
     try {
       return renderTemplate(ready, withCallsAsText(turns, TOOL_FORMATS[format]), tools, style);
     } catch {
@@ -113,6 +114,8 @@ function renderCalls(
     }
   }
 }
+
+const isOfCalls = ({ role, toolCalls }: Message): boolean => role === 'tool' || toolCalls !== undefined;
 
 function renderTemplate(
   { template, wishes }: ReadyTemplate,

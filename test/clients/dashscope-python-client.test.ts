@@ -4,7 +4,7 @@ describePythonCases('the dashscope client for Python, 2.x', {
   client: 'dashscope',
   script: 'dashscope_client_cases.py',
   models: ['svc-plus'],
-  parleys: { '': {}, SCRIPTED_: { engine: 'scripted' } },
+  parleys: { '': { ranks: true }, SCRIPTED_: { engine: 'scripted' } },
   cases: [
     'gets an answer, native',
     'gets an answer, openai',
@@ -54,6 +54,7 @@ describePythonCases('the dashscope client for Python, 2.x', {
     'calls tools by script, and goes on after their results, anthropic',
     'gets the thought apart from the answer by script, and sends it back, anthropic',
     'gets embeddings',
+    'gets documents in the order in which they answer, also by what it kept of 1.x',
     'counts tokens',
     'lists the models and gets one',
     'hears that a task is unknown, and that it cannot be cancelled',

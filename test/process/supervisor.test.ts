@@ -6,18 +6,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { createSupervisor } from '../../src/engines/supervisor.ts';
-import type { ChildSpec, Supervisor, SupervisorTimes } from '../../src/engines/supervisor.ts';
+import type { ChildEnd, ChildSpec, Launch, Supervisor, SupervisorTimes } from '../../src/engines/supervisor.ts';
 import { until } from '../until.ts';
 
 const WITHIN = { withinMs: 15_000 };
 
 const TIMES: SupervisorTimes = {
   startMsMax: 10_000,
+  progressMs: 10_000,
   waitMsMax: 10_000,
   heartbeatMs: 50,
   heartbeatsLostMax: 2,
   backoffMsMin: 10,
   backoffMsMax: 40,
+  steadyMs: 10_000,
   stopMsMax: 300,
 };
 
@@ -27,28 +29,37 @@ const FAIL = "console.error('no such model'); process.exit(3);";
 const SILENT = 'process.stdin.resume();';
 const DEAF = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('ready ' + process.pid);";
 
+interface Overrides extends Partial<Omit<ChildSpec<number>, 'launch'>> {
+  readonly times?: Partial<SupervisorTimes>;
+  readonly launch?: Partial<Launch<number>>;
+}
+
 describe('a supervisor', () => {
   const supervisors: Supervisor<number>[] = [];
   after(() => Promise.all(supervisors.map((supervisor) => supervisor.stop())));
 
-  const supervise = (
-    script: string,
-    { times, ...more }: Partial<ChildSpec<number>> & { times?: Partial<SupervisorTimes> } = {},
-  ) => {
+  const supervise = (script: string, { times, launch, ...more }: Overrides = {}) => {
     const warnings: Readonly<Record<string, unknown>>[] = [];
+    const infos: Readonly<Record<string, unknown>>[] = [];
     const supervisor = createSupervisor<number>(
       {
         name: 'fake',
-        command: process.execPath,
-        args: ['-e', script],
-        handshake: (line) => (line.startsWith('ready ') ? Number(line.slice('ready '.length)) : undefined),
+        launch: () => ({
+          command: process.execPath,
+          args: ['-e', script],
+          handshake: (line) => (line.startsWith('ready ') ? Number(line.slice('ready '.length)) : undefined),
+          ...launch,
+        }),
         ...more,
       },
-      { info: () => undefined, warn: (message, facts) => void warnings.push({ message, ...facts }) },
+      {
+        info: (message, facts) => void infos.push({ message, ...facts }),
+        warn: (message, facts) => void warnings.push({ message, ...facts }),
+      },
       { ...TIMES, ...times },
     );
     supervisors.push(supervisor);
-    return { supervisor, warnings };
+    return { supervisor, warnings, infos };
   };
 
   test('starts one child for all who ask, and is ready at its handshake', async () => {
@@ -72,7 +83,7 @@ describe('a supervisor', () => {
     assert.notEqual(second, first);
     assert.deepEqual(gone, [first]);
     assert.equal(warnings[0]?.signal, 'SIGKILL');
-    await supervisor.gone(first); // known already
+    assert.equal(await supervisor.gone(first), true, 'known already');
   });
 
   test('refuses after three failed starts, says why in the log, goes on trying, and recovers', async () => {
@@ -120,7 +131,8 @@ describe('a supervisor', () => {
   test('kills a child that does not become ready in time', async () => {
     const { supervisor, warnings } = supervise(SILENT, { times: { startMsMax: 100 } });
     await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
-    assert.equal(warnings[0]?.signal, 'SIGKILL');
+    assert.equal(warnings[0]?.message, 'engine process not ready in time');
+    assert.equal(warnings[1]?.signal, 'SIGKILL');
   });
 
   test('lets a caller go who leaves, and one who has waited long enough', async () => {
@@ -160,13 +172,96 @@ describe('a supervisor', () => {
   });
 
   test('a command that is not there is a failed start, and stopping does not wait for it', async () => {
-    const { supervisor, warnings } = supervise('', { command: join(tmpdir(), 'no-such-command') });
+    const { supervisor, warnings } = supervise('', { launch: { command: join(tmpdir(), 'no-such-command') } });
     await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
     assert.match(String(warnings[0]?.error), /ENOENT/);
-    const { supervisor: hasty } = supervise('', { command: join(tmpdir(), 'no-such-command') });
+    const { supervisor: hasty } = supervise('', { launch: { command: join(tmpdir(), 'no-such-command') } });
     const asked = assert.rejects(hasty.ready(), { kind: 'overloaded' });
     await hasty.stop();
     await asked;
+  });
+
+  test('hands over the input, and is ready only when a child that has shown itself takes calls', async () => {
+    const script =
+      "process.stdin.once('data', (data) => console.log('ready ' + String(data))); process.stdin.resume();";
+    const { promise: mayCome, resolve: come } = Promise.withResolvers<void>();
+    const { promise: asked, resolve: isAsked } = Promise.withResolvers<number>();
+    const { supervisor, infos } = supervise(script, {
+      launch: {
+        input: '42',
+        welcome: async (shown) => {
+          isAsked(shown);
+          await mayCome;
+        },
+      },
+      factsOf: (ready) => ({ answer: ready }),
+    });
+    const ready = supervisor.ready();
+    assert.equal(await asked, 42);
+    assert.equal(supervisor.state, 'starting');
+    come();
+    assert.equal(await ready, 42);
+    assert.equal(infos.at(-1)?.answer, 42);
+  });
+
+  test('tells a child that is waited for when it ends, and frees its start', async () => {
+    const ends: ChildEnd[] = [];
+    const aborted: boolean[] = [];
+    const { supervisor, warnings } = supervise("console.log('ready 1'); setTimeout(() => process.exit(4), 50);", {
+      launch: {
+        welcome: (_, signal) =>
+          new Promise((_resolve, reject) =>
+            signal.addEventListener('abort', () => {
+              aborted.push(true);
+              reject(new Error('gone'));
+            }),
+          ),
+        onEnd: (end) => void ends.push(end),
+      },
+    });
+    await assert.rejects(supervisor.ready(), { kind: 'overloaded' });
+    assert.deepEqual([ends.length, aborted.length, warnings.length], [3, 3, 3]);
+    assert.deepEqual(ends[0], { code: 4, signal: null });
+  });
+
+  test('logs a long start once in a while with the last line, and without what is hidden', async () => {
+    const { infos } = await (async () => {
+      const supervised = supervise(`console.error('loading with secret-1'); ${SILENT}`, {
+        times: { progressMs: 20 },
+        launch: { hidden: ['secret-1'] },
+      });
+      supervised.supervisor.ready().catch(() => undefined);
+      await until('a line was told', WITHIN, async () =>
+        supervised.infos.some(({ line }) => line !== undefined) ? true : undefined,
+      );
+      return supervised;
+    })();
+    const told = infos.find(({ line }) => line !== undefined);
+    assert.deepEqual([told?.message, told?.line], ['engine process is starting', 'loading with [hidden]']);
+  });
+
+  test('counts a launch that fails as a failed start', async () => {
+    const { supervisor, warnings } = supervise('', {});
+    await supervisor.stop();
+    const failing = createSupervisor<number>(
+      { name: 'fake', launch: () => Promise.reject(new Error('no port is free')) },
+      { info: () => undefined, warn: (message, facts) => void warnings.push({ message, ...facts }) },
+      TIMES,
+    );
+    supervisors.push(failing);
+    await assert.rejects(failing.ready(), { kind: 'overloaded' });
+    assert.equal(warnings[0]?.error, 'no port is free');
+  });
+
+  test('waits longer with each end in a row', async () => {
+    const { supervisor, infos } = supervise("console.log('ready 1'); setTimeout(() => process.exit(0), 10);", {
+      times: { backoffMsMin: 100, backoffMsMax: 200 },
+      factsOf: () => ({ at: performance.now() }),
+    });
+    await supervisor.ready();
+    await until('it was ready four times', WITHIN, async () => (infos.length >= 4 ? true : undefined));
+    const at = infos.map((facts) => Number(facts.at));
+    assert.ok((at[3] ?? 0) - (at[2] ?? 0) >= 190, String(at));
   });
 
   test('takes its child with it, however it ends', async () => {
@@ -179,8 +274,9 @@ describe('a supervisor', () => {
         '-e',
         `import { createSupervisor } from ${JSON.stringify(url)};
          const log = { info() {}, warn() {} };
-         const spec = { name: 'fake', command: process.execPath, args: ['-e', ${JSON.stringify(LIVE)}],
+         const launch = { command: process.execPath, args: ['-e', ${JSON.stringify(LIVE)}],
            handshake: (line) => /^ready (.*)/.exec(line)?.[1] };
+         const spec = { name: 'fake', launch: () => launch };
          console.log(await createSupervisor(spec, log).ready());`,
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },

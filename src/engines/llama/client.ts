@@ -7,6 +7,7 @@ import { LOGPROB_MIN } from '../../core/limits.ts';
 import { present } from '../../lib/present.ts';
 import { abortReason } from '../abort-reason.ts';
 import { endOnAbort } from '../end-on-abort.ts';
+import { EngineGoneError } from '../engine-gone.ts';
 import type {
   EmbeddingRequest,
   Embeddings,
@@ -26,13 +27,6 @@ import type {
   WireAlternative,
   WireLogprob,
 } from './protocol.ts';
-
-/** Thrown when the engine process went away: the caller of `generate` may try again while nothing was said. */
-export class EngineGoneError extends ServiceError {
-  constructor(cause: unknown) {
-    super('engine-failed', 'The engine stopped while it worked on this request.', { cause });
-  }
-}
 
 export interface LlamaClient {
   generate(request: EngineRequest, signal: AbortSignal): Promise<EngineStart>;

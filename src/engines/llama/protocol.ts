@@ -141,3 +141,12 @@ export interface Ready {
   readonly ready: true;
   readonly model: LoadedModel;
 }
+
+/** A process that welcomes calls, and how it is called. */
+export interface LlamaUp {
+  /** Path of a Unix domain socket, or 127.0.0.1:port. */
+  readonly socket: string;
+  /** Required on every call when the socket is a loopback TCP address. */
+  readonly token?: string;
+  readonly model: LoadedModel;
+}

@@ -271,7 +271,7 @@ const decoder = new TextDecoder();
 
 const tokenOf = (token: string | Uint8Array, logprobs: EngineRequest['logprobs']): SampledToken<TokenLogprob> => ({
   id: 0,
-  bytes: typeof token === 'string' ? encoder.encode(token) : token,
+  bytes: typeof token === 'string' ? Buffer.from(token) : token,
   isEnd: false,
   ...(logprobs ? { logprobs: logprobOf(typeof token === 'string' ? token : decoder.decode(token), logprobs.top) } : {}),
 });

@@ -7,7 +7,7 @@ import asyncio
 import json
 
 from cases import base_url, case, expect, expect_error, key, origin, run
-from dashscope import AsyncClient, Client
+from dashscope import AsyncClient, Client, TextReRank
 from dashscope.v2 import errors
 from models import WEATHER_QUESTION, WEATHER_RESULT, GetWeather
 
@@ -334,6 +334,38 @@ def embeddings(_):
     expect(len(two.embeddings[0].embedding) == len(two.embeddings[1].embedding) > 0, two)
     expect(two.usage.total_tokens > 0 and two.request_id, two)
     expect_error(errors.BadRequestError, lambda: create(model="svc-embed", input=["text"] * 11))
+
+
+@case("gets documents in the order in which they answer, also by what it kept of 1.x")
+def rerank(_):
+    asked = {"query": "what colour is the sea", "documents": ["cats chase mice", "the sea is blue", "what is bread"]}
+    ranked = CLIENTS["native", ""].rerank.create(model="qwen3-rerank", **asked)
+    expect([each.index for each in ranked.results] == [1, 2, 0] and ranked.results[0].document is None, ranked)
+    scores = [each.relevance_score for each in ranked.results]
+    expect(1 > scores[0] > scores[1] > scores[2] > 0 and ranked.usage.total_tokens > 0 and ranked.request_id, ranked)
+
+    async def best():
+        async with AsyncClient(**options("native", "")) as client:
+            how = {"top_n": 1, "return_documents": True, "instruct": "Find facts."}
+            return await client.rerank.create(model="gte-rerank-v2", **asked, **how)
+
+    (only,) = asyncio.run(best()).results
+    expect((only.index, only.relevance_score, only.document.text) == (1, scores[0], "the sea is blue"), only)
+    long = {"model": "svc-rerank", "query": "sea", "documents": ["blue", "bread " * 300]}
+    error = expect_error(errors.BadRequestError, lambda: CLIENTS["native", ""].rerank.create(**long))
+    expect("input.documents[1]" in error.message, error)
+
+    kept = TextReRank.call(
+        model=TextReRank.Models.qwen3_rerank,
+        **asked,
+        return_documents=True,
+        api_key=key(),
+        base_address=origin() + "/api/v1",
+    )
+    expect(kept.status_code == 200 and kept.usage.total_tokens == ranked.usage.total_tokens, kept)
+    expect([each.relevance_score for each in kept.output.results] == scores, kept)
+    texts = [each["document"]["text"] for each in kept.output.results]
+    expect(texts == [asked["documents"][at] for at in (1, 2, 0)], texts)
 
 
 @case("counts tokens")
