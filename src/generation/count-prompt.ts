@@ -38,8 +38,9 @@ export function createCountPrompt({ catalogue, engineFor, styleOf }: Needs): Cou
     log.add({ model: resolved.entry.name });
     const { engine, release } = await engineFor(resolved);
     try {
-      const entry = withKnown(resolved.entry, knownOf(await engine.model()));
-      checkAbilities(request, { asked: resolved.asked, entry }, engine);
+      const entry = withKnown(resolved.entry, knownOf(await engine.model(), engine.capabilities));
+      const model = { asked: resolved.asked, entry };
+      checkAbilities(request, model, engine);
       const { asked, unheard } = await planRequest(request, {
         entry,
         engine,
@@ -47,7 +48,7 @@ export function createCountPrompt({ catalogue, engineFor, styleOf }: Needs): Cou
         // Nothing is generated: no call gets an id, no answer is checked.
         newCallId: () => '',
         problemOf: async () => undefined,
-        ...styleOf(resolved),
+        ...styleOf(model),
       });
       const ignored = [...unheardFields(request, entry, engine), ...unheard];
       return { tokens: await engine.countTokens(asked.input), ignored };
