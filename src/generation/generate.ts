@@ -1,7 +1,6 @@
 import { withKnown } from '../catalogue/known.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
 import type { Usage } from '../core/event.ts';
 import type { Ids } from '../core/id.ts';
 import type { GenerationRequest } from '../core/request.ts';

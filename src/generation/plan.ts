@@ -28,7 +28,7 @@ export interface Plan {
   readonly stagesOf: (choice: number, verify: Verify) => Stages;
 }
 
-interface PlanNeeds {
+export interface PlanNeeds {
   readonly entry: ModelEntry;
   readonly engine: TextEngine;
   readonly rendererOf: ReturnType<typeof createPromptRenderer>;
@@ -189,7 +189,7 @@ async function checkNames({ tools }: ToolUse, engine: TextEngine): Promise<void>
     if (name.length <= TOOL_NAME_TOKENS_MAX) continue;
     const tokens = await engine.countTokens({ type: 'segments', segments: [{ text: name, special: false }] });
     if (tokens <= TOOL_NAME_TOKENS_MAX) continue;
-    const param = field.replace(/parameters$/, 'name');
+    const param = field.replace(/(?:parameters|input_schema)$/, 'name');
     throw new ServiceError(
       'invalid-request',
       `${param} must be at most ${TOOL_NAME_TOKENS_MAX} tokens of the model, got ${tokens}.`,

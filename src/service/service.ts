@@ -19,6 +19,7 @@ import { findProgram, programVersion } from '../engines/command/find-program.ts'
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
+import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createEmbed } from '../generation/embed.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
@@ -35,6 +36,9 @@ import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
+import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
+import { messagesModelGet, messagesModelList } from '../protocols/messages/models/endpoint.ts';
 import { fineTunes } from '../protocols/native/fine-tunes/endpoint.ts';
 import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
 import { nativeModelList } from '../protocols/native/models/endpoint.ts';
@@ -150,11 +154,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'native', 'embeddings', 'rerank'] as const;
+  const interfaces = ['chat', 'messages', 'native', 'embeddings', 'rerank'] as const;
   // What only the native interface can ask for is no model of the compatible list.
   const models = { catalogue: () => catalogue, served: ['chat', 'embeddings', 'rerank'] as const };
   const { strict } = config;
@@ -163,6 +168,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     chatCompletions(asking),
     textGeneration(asking),
     multimodalGeneration(asking),
+    messagesCreate(asking),
+    countTokens({ countPrompt, catalogue: () => catalogue, strict }),
+    messagesModelList({ catalogue: () => catalogue }),
+    messagesModelGet({ catalogue: () => catalogue }),
     modelList(models),
     modelGet(models),
     nativeModelList({ catalogue: () => catalogue, served: interfaces }),

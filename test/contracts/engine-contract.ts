@@ -352,7 +352,7 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
       const input: EngineInput = { type: 'tokens', tokens: Array.from({ length: promptTokens }, () => 5) };
       await assert.rejects(engine.start(ask('', { input }), new AbortController().signal), (error) => {
         assert.ok(error instanceof ServiceError);
-        assert.equal(error.kind, 'invalid-request');
+        assert.equal(error.kind, 'context-exceeded');
         assert.match(error.message, new RegExp(`\\b${promptTokens}\\b`));
         assert.match(error.message, new RegExp(`\\b${trial.contextTokens}\\b`));
         return true;

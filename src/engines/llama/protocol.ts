@@ -1,3 +1,4 @@
+import type { Excess } from '../../core/error.ts';
 import type { FinishReason } from '../../core/event.ts';
 import type { Sampling } from '../../core/request.ts';
 import type { EngineInput, EngineRequest, LoadedModel } from '../engine.ts';
@@ -107,6 +108,8 @@ export interface Refusal {
   /** The field of the call at fault, in the callers' spelling. */
   readonly param?: string;
   readonly retryAfterSeconds?: number;
+  /** Of `too-long`. */
+  readonly excess?: Excess;
 }
 
 export interface Health {

@@ -102,9 +102,9 @@ export function createScriptedEngine({
       const promptTokens = tokensOf(request.input);
       if (promptTokens >= contextTokens)
         throw new ServiceError(
-          'invalid-request',
+          'context-exceeded',
           `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-          { param: 'messages' },
+          { param: 'messages', excess: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
         );
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
