@@ -362,7 +362,7 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
 
     itWhere(!declared.tokens, 'refuses a chat that is too long before it starts', async () => {
       const chat = ask('far too long '.repeat(trial.contextTokens));
-      await assert.rejects(engine.start(chat, new AbortController().signal), { kind: 'invalid-request' });
+      await assert.rejects(engine.start(chat, new AbortController().signal), { kind: 'context-exceeded' });
       assert.equal(await trial.busy(), 0);
     });
 

@@ -27,9 +27,10 @@ export function checkRequest(request: EngineRequest, { choicesMax, vocabularySiz
 export function checkLength(promptTokens: number, contextTokens: number): void {
   if (promptTokens === 0) throw invalid('the prompt is empty', undefined);
   if (promptTokens < contextTokens) return;
-  throw invalid(
+  throw new ServiceError(
+    'context-exceeded',
     `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-    'messages',
+    { param: 'messages', excess: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
   );
 }
 

@@ -142,7 +142,8 @@ describe('the completion engine', () => {
     ] satisfies [Partial<EngineRequest>, string | undefined][])
       await assert.rejects(start(more), (error) => {
         assert.ok(error instanceof ServiceError);
-        assert.deepEqual([error.kind, error.param], ['invalid-request', param]);
+        const kind = param === 'messages' ? 'context-exceeded' : 'invalid-request';
+        assert.deepEqual([error.kind, error.param], [kind, param]);
         return true;
       });
     assert.equal(server.generated.length, 0);
