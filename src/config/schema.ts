@@ -63,6 +63,8 @@ export const ConfigSchema = z.strictObject({
   host: text.default('127.0.0.1'),
   /** 0: any free one. */
   port: whole(0, 65_535).default(8000),
+  /** Processes that answer requests. They share the port; the engines are shared too, and started once. */
+  workers: whole(1, 256).default(1),
   /** How callers reach us, for URLs that we hand out. */
   publicUrl: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
   regions: z

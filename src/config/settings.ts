@@ -38,6 +38,12 @@ export const SETTINGS: readonly Setting[] = [
     flag: { name: 'port', option: '--port <number>', description: 'port to listen on; 0: any free one' },
   },
   {
+    path: 'workers',
+    type: 'number',
+    env: 'PARLEY_WORKERS',
+    flag: { name: 'workers', option: '--workers <number>', description: 'processes that answer requests' },
+  },
+  {
     path: 'publicUrl',
     type: 'text',
     env: 'PARLEY_PUBLIC_URL',

@@ -231,6 +231,12 @@ export const UPSTREAM_FIRST_TOKEN_MS = 180_000;
 /** Ours: calls at a time in which one prompt is made into tokens, where a server takes one text with each. */
 export const TOKEN_SERVER_CALLS_AT_ONCE = 8;
 
+/**
+ * Ours: calls at a time for tokens of llama.cpp's server. A connection holds one of its threads, also for 5 s after a call,
+ * and it has 4 more of them than slots: what is beyond waits for that long, health checks too.
+ */
+export const LLAMA_ASKED_AT_ONCE = 2;
+
 /** Ours: pieces of prompts whose tokens an engine keeps, and their characters in all. Beyond: the server is asked again. */
 export const PROMPT_PIECES_KEPT_MAX = 1_024;
 export const PROMPT_PIECES_KEPT_CHARS_MAX = 1024 * 1024;

@@ -83,7 +83,8 @@ export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
       // A CR at the very end may be the first half of CR LF: it waits.
       const endsInCr = text.endsWith('\r');
       if (endsInCr) text = text.slice(0, -1);
-      const lines = text.split(/\r\n|\n|\r/);
+      // Few peers write CR, and a pattern splits at a fifth of the speed.
+      const lines = text.includes('\r') ? text.split(/\r\n|\n|\r/) : text.split('\n');
       rest = lines.pop() ?? '';
       if (endsInCr) rest += '\r';
       if (rest.length > sizeMax) throw new RangeError(`an event is longer than ${sizeMax} characters`);

@@ -2,22 +2,29 @@ import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { ownWeightsOf } from '../catalogue/model.ts';
 import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { Log } from '../core/telemetry.ts';
-import { ServiceError } from '../core/error.ts';
+import { INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
 import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engines/engine.ts';
 import { createLlamaEngine } from '../engines/llama/llama-engine.ts';
-import type { LlamaEngineOptions } from '../engines/llama/llama-engine.ts';
+import { createLlamaProcess } from '../engines/llama/llama-process.ts';
+import type { LlamaProcessOptions } from '../engines/llama/llama-process.ts';
+import type { LlamaUp } from '../engines/llama/protocol.ts';
 import { createRegistry } from '../engines/registry.ts';
 import type { Lease } from '../engines/registry.ts';
 import { promptScript } from '../engines/scripted/prompt-script.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
+import type { ProgramUp } from '../engines/command/command-server.ts';
 import type { Pool } from '../engines/pool/pool.ts';
+import type { SupervisedLease } from '../engines/sharing/guest-desk.ts';
+import type { Supervised } from '../engines/supervisor.ts';
 import { knownOf } from '../generation/abilities.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { createProgramEngine, createServerPool, planProgram, preferredPlan } from './server-engines.ts';
 import type { ProgramPlan } from './server-engines.ts';
+
+type Upstream = Extract<ModelEntry['runs'], { readonly type: 'upstream' }>;
 
 /** Engines that may be loaded at once. Ours: the default weights and one more fit an 8 GB machine. */
 const ENGINES_MAX = 2;
@@ -56,24 +63,57 @@ export interface ModelEngines {
   close(): Promise<void>;
 }
 
+/** For processes that share the engines of one of them. */
+export interface EngineSharing {
+  /** What runs this model here, for another process. @throws ServiceError as `engineFor`. */
+  share(model: string): Promise<SupervisedLease>;
+  /** Gives back what is kept by another process and not used now. */
+  releaseIdle(): Promise<void>;
+}
+
+/** Another process of ours, which keeps the engines. */
+export interface EngineHost {
+  /** @param parse Of the ready value that the host's engine has. @throws ServiceError as `engineFor`. */
+  open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<Supervised<Ready>>;
+  stateOf(model: string): Promise<ModelState>;
+}
+
 export interface ModelEnginesNeeds {
   readonly kind: 'llama' | 'scripted';
-  readonly llama: Omit<LlamaEngineOptions, 'name' | 'modelFile' | 'contextTokens'>;
+  readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens'>;
   /** Overrides what the entries say. */
   readonly contextTokens: number | undefined;
-  readonly catalogue: Pick<ReplaceableCatalogue, 'weights' | 'learn'>;
+  readonly catalogue: Pick<ReplaceableCatalogue, 'weights' | 'find' | 'learn'>;
   /** Path of the server program that weights are given to instead of the embedded engine, where one is wanted and there. */
   readonly preferred: string | undefined;
   readonly weights: WeightsStore;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
+  /** Present where engines with processes of their own run elsewhere: no process is started here. */
+  readonly host?: EngineHost;
+  /** Asks the processes that share these engines for what they do not use. */
+  readonly recall?: () => Promise<void>;
 }
 
-export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
-  const registry = createRegistry({ enginesMax: ENGINES_MAX });
+/** What a registry keeps: an engine, and its process where others may call that too. */
+interface Running {
+  readonly text: TextEngine;
+  readonly supervised?: Supervised<unknown>;
+  readonly state: TextEngine['state'];
+  close(): Promise<void>;
+}
+
+export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & EngineSharing {
+  const { clock, host, recall } = needs;
+  const registry = createRegistry<Running>({
+    // The host sees to it for all.
+    enginesMax: host ? Infinity : ENGINES_MAX,
+    clock,
+    ...(recall ? { recall } : {}),
+  });
   /** They hold no weights here, so there may be any number. */
-  const servers = createRegistry({ enginesMax: Infinity });
+  const servers = createRegistry<TextEngine>({ enginesMax: Infinity, clock });
   const pools = new Map<string, Pool>();
   const downloads = new Set<string>();
   const tokenAt = new Map<string, number>();
@@ -101,15 +141,18 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
 
   const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
 
-  const llamaFor = (entry: ModelEntry, weights: Weights): Promise<Lease> => {
+  const llamaFor = (entry: ModelEntry, { id }: Weights): Promise<Lease<Running>> => {
     const contextTokens = contextOf(entry);
     const key = keyOf(entry);
     return registry.lease(key, async () => {
-      const modelFile = await fileOf(entry, weights.id);
+      // Where the host has it, no file is needed here.
+      const modelFile = host ? '' : await fileOf(entry, id);
       if (needs.preferred !== undefined && isForText(entry))
         return await programFor(entry, { ...preferredPlan(entry, needs.preferred, modelFile), contextTokens });
-      const options = { ...needs.llama, name: weights.id, modelFile, contextTokens };
-      return learning(entry, await createLlamaEngine(options, { log: needs.log, onToken: tokenOf(key) }));
+      const options = { ...needs.llama, name: id, modelFile, contextTokens };
+      const process = await (host ? host.open(entry.name, parseLlamaUp) : createLlamaProcess(options, needs.log));
+      const engine = createLlamaEngine({ process, sequences: needs.llama.sequences, onToken: tokenOf(key) });
+      return running(learning(entry, engine), process);
     });
   };
 
@@ -120,10 +163,12 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
     return file;
   };
 
-  const programFor = async (entry: ModelEntry, plan: ProgramPlan): Promise<TextEngine> => {
+  const programFor = async (entry: ModelEntry, plan: ProgramPlan): Promise<Running> => {
     const { threads, sequences, gpu, runFolder } = needs.llama;
     const more = { ...needs, threads, sequences, gpu, runFolder, onToken: tokenOf(keyOf(entry)) };
-    return learning(entry, (await createProgramEngine(entry, plan, more)).engine);
+    const openServer = host && (() => host.open(entry.name, parseProgramUp));
+    const { engine, server } = await createProgramEngine(entry, plan, { ...more, ...(openServer && { openServer }) });
+    return running(learning(entry, engine), server);
   };
 
   /** What an engine tells of its model is kept for the next request; one that does not tell is no failure here. */
@@ -148,30 +193,38 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
           },
         );
 
-  const engineOf = (entry: ModelEntry): Promise<Lease> => {
+  const engineOf = async (entry: ModelEntry): Promise<Lease> => {
     const { runs } = entry;
+    if (runs.type === 'upstream')
+      return await servers.lease(keyOf(entry), async () => {
+        const key = keyOf(entry);
+        const pool = await createServerPool(entry, runs, { ...needs, onToken: tokenOf(key) });
+        pools.set(key, pool);
+        return learning(entry, pool);
+      });
+    const { engine, release } = await runningOf(entry, runs);
+    return { engine: engine.text, release };
+  };
+
+  /** What runs on this machine. */
+  const runningOf = (entry: ModelEntry, runs: Exclude<ModelEntry['runs'], Upstream>): Promise<Lease<Running>> => {
     if (isScripted(entry))
       return registry.lease(keyOf(entry), async () =>
-        createScriptedEngine({
-          script: promptScript,
-          contextTokens: contextOf(entry),
-          sequences: needs.llama.sequences,
-          onToken: tokenOf(keyOf(entry)),
-        }),
+        running(
+          createScriptedEngine({
+            script: promptScript,
+            contextTokens: contextOf(entry),
+            sequences: needs.llama.sequences,
+            onToken: tokenOf(keyOf(entry)),
+          }),
+        ),
       );
     switch (runs.type) {
       case 'weights':
         return llamaFor(entry, needs.catalogue.weights(runs.weights));
-      case 'upstream':
-        return servers.lease(keyOf(entry), async () => {
-          const key = keyOf(entry);
-          const pool = await createServerPool(entry, runs, { ...needs, onToken: tokenOf(key) });
-          pools.set(key, pool);
-          return learning(entry, pool);
-        });
       case 'program':
         return registry.lease(keyOf(entry), async () => {
-          const modelFile = runs.weights === undefined ? undefined : await fileOf(entry, runs.weights);
+          const modelFile = runs.weights === undefined || host ? undefined : await fileOf(entry, runs.weights);
           return await programFor(entry, planProgram(entry, runs, modelFile));
         });
       case 'none':
@@ -214,11 +267,21 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
       const { engine, release } = await engineOf(entry);
       await engine.model().finally(release);
     },
+    async share(model) {
+      const entry = needs.catalogue.find(model);
+      if (!entry) throw new ServiceError('model-not-found', `There is no model ${model} any more.`, { param: 'model' });
+      const lease = entry.runs.type === 'upstream' ? undefined : await runningOf(entry, entry.runs);
+      if (lease?.engine.supervised) return { supervised: lease.engine.supervised, release: lease.release };
+      lease?.release();
+      throw new ServiceError('internal', INTERNAL_MESSAGE, { cause: `what runs ${model} cannot be shared` });
+    },
+    releaseIdle: () => registry.closeIdle(({ supervised }) => supervised !== undefined),
     async stateOf(entry) {
       const { runs } = entry;
       if (runs.type === 'none') return { state: 'off', reason: runs.reason };
       if (isScripted(entry)) return { state: 'ready' };
       if (runs.type === 'upstream') return stateOfServers(runs.addresses, pools.get(keyOf(entry)));
+      if (host) return await host.stateOf(entry.name);
       const state = registry.stateOf(keyOf(entry));
       if (state === 'ready') return { state };
       if (state === 'starting') return { state, reason: 'its engine is starting' };
@@ -235,6 +298,21 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines {
     },
   };
 }
+
+function running(text: TextEngine, supervised?: Supervised<unknown>): Running {
+  return {
+    text,
+    ...(supervised ? { supervised } : {}),
+    get state() {
+      return text.state;
+    },
+    close: () => text.close(),
+  };
+}
+
+/** Parsers of what our own process of the same version told. */
+const parseLlamaUp = (value: unknown): LlamaUp => value as LlamaUp;
+const parseProgramUp = (value: unknown): ProgramUp => value as ProgramUp;
 
 const isForText = ({ interfaces }: ModelEntry): boolean =>
   !interfaces.every((each) => each === 'embeddings' || each === 'rerank');

@@ -6,7 +6,7 @@ import type { ServerKind } from '../core/server-kind.ts';
 import type { Log } from '../core/telemetry.ts';
 import { createCommandEngine } from '../engines/command/command-engine.ts';
 import { createCommandServer } from '../engines/command/command-server.ts';
-import type { CommandServer } from '../engines/command/command-server.ts';
+import type { CommandServer, ProgramUp } from '../engines/command/command-server.ts';
 import { commandLine } from '../engines/command/presets.ts';
 import type { CommandPreset, ProgramSettings } from '../engines/command/presets.ts';
 import { createCompletionEngine } from '../engines/completion/completion-engine.ts';
@@ -14,6 +14,7 @@ import type { CompletionServer } from '../engines/completion/completion-engine.t
 import type { TextEngine } from '../engines/engine.ts';
 import { createPool } from '../engines/pool/pool.ts';
 import type { Pool } from '../engines/pool/pool.ts';
+import type { Supervised } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import { present } from '../lib/present.ts';
@@ -90,6 +91,8 @@ export interface ProgramNeeds extends PoolNeeds {
   readonly threads: number;
   readonly sequences: number;
   readonly gpu: 'auto' | false;
+  /** The program as another process of ours keeps it. Absent: it is started here. */
+  readonly openServer?: () => Promise<Supervised<ProgramUp>>;
 }
 
 /** What is started for a model, and how it is spoken to. */
@@ -144,7 +147,7 @@ export async function createProgramEngine(
   entry: ModelEntry,
   plan: ProgramPlan,
   needs: ProgramNeeds,
-): Promise<{ readonly engine: TextEngine; readonly server: CommandServer }> {
+): Promise<{ readonly engine: TextEngine; readonly server: Supervised<ProgramUp> }> {
   const { remote } = plan;
   const kind = typeof plan.form === 'string' ? plan.form : remote.server;
   const template = await templateOf(entry, remote);
@@ -160,16 +163,17 @@ export async function createProgramEngine(
     more: plan.args,
     environment: plan.environment,
   };
-  const server = createCommandServer(
-    {
-      name: entry.name,
-      line: (place) => commandLine(plan.form, settings, place),
-      environment: needs.environment,
-      runFolder: needs.runFolder,
-      ...(plan.startMs === undefined ? {} : { times: { startMsMax: plan.startMs, waitMsMax: plan.startMs } }),
-    },
-    { log: needs.log },
-  );
+  const start = (): CommandServer =>
+    createCommandServer(
+      {
+        name: entry.name,
+        line: (place) => commandLine(plan.form, settings, place),
+        environment: needs.environment,
+        runFolder: needs.runFolder,
+        ...(plan.startMs === undefined ? {} : { times: { startMsMax: plan.startMs, waitMsMax: plan.startMs } }),
+      },
+      { log: needs.log },
+    );
   const at = (url: string, apiKey: string): TextEngine =>
     createServerEngine(entry, remote, {
       url: remote.input === 'chat' ? `${url}/v1` : url,
@@ -178,10 +182,12 @@ export async function createProgramEngine(
       kind,
     });
   // Only what a program cannot change is asked of it before it is up.
+  const { capabilities } = at('http://127.0.0.1:9', '');
+  const server = await (needs.openServer ?? start)();
   const engine = createCommandEngine({
     server,
     engineAt: at,
-    capabilities: at('http://127.0.0.1:9', '').capabilities,
+    capabilities,
     hasEmbeddings: entry.interfaces.includes('embeddings'),
     hasRanking: entry.interfaces.includes('rerank'),
     onToken: needs.onToken,

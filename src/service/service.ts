@@ -9,16 +9,17 @@ import { familyNameOf } from '../catalogue/model.ts';
 import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
+import type { ModelsSection } from '../config/config-file.ts';
 import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
 import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
-import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Log } from '../core/telemetry.ts';
+import type { Log, Meter } from '../core/telemetry.ts';
 import { findProgram, programVersion } from '../engines/command/find-program.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
+import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createEmbed } from '../generation/embed.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
@@ -29,12 +30,16 @@ import { createHttp } from '../http/server.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import { present } from '../lib/present.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { completions } from '../protocols/compatible/completions/endpoint.ts';
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
+import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
+import { messagesModelGet, messagesModelList } from '../protocols/messages/models/endpoint.ts';
 import { fineTunes } from '../protocols/native/fine-tunes/endpoint.ts';
 import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
 import { nativeModelList } from '../protocols/native/models/endpoint.ts';
@@ -48,14 +53,15 @@ import { createKeys } from '../resources/keys/service.ts';
 import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
-import type { HeldStream } from '../telemetry/held-stream.ts';
 import { createLog, logFile } from '../telemetry/log.ts';
 import { createMeter } from '../telemetry/meter.ts';
+import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import { cannotListen } from './cannot-listen.ts';
 import { createModelEngines } from './model-engines.ts';
-import type { ModelEngines } from './model-engines.ts';
+import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
 import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
 import type { Report } from './readiness.ts';
@@ -66,10 +72,20 @@ export interface Parts {
   readonly log: Log;
   readonly store: Store;
   readonly weights: WeightsStore;
-  readonly engines: ModelEngines;
+  readonly engines: ModelEngines & EngineSharing;
   readonly admission: Admission;
   readonly ledger: Ledger;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Which of several processes this is. */
+  readonly worker: number;
+  /** Whether others listen on the same addresses; their ports are not 0 then. */
+  readonly isPortShared: boolean;
+  /** Where the engines run, if not here. */
+  readonly engineHost: EngineHost;
+  /** Asks the processes that share the engines of this one for what they do not use. */
+  readonly recall: () => Promise<void>;
+  /** What the metrics of all processes are, where this is one of several. */
+  readonly exposeAll: Meter['expose'];
 }
 
 export interface ListenAddress {
@@ -95,8 +111,20 @@ export interface Service {
   holdLog(): () => void;
   /** Reads the models of the configuration file again. @throws ServiceError; then they stay as they are. */
   reloadModels(file: string): Promise<void>;
+  /** For the other processes of a service that has several. */
+  readonly sharing: ProcessSharing;
   /** Stops taking requests, lets running ones end within the grace time, then ends everything that was started. */
   close(): Promise<void>;
+}
+
+export interface ProcessSharing extends EngineSharing {
+  readonly log: Log;
+  /** Puts whole lines of another process among those of this one. */
+  writeLogLines(lines: string): void;
+  stateOf(model: string): Promise<ModelState>;
+  readMeter(): Promise<MeterReading>;
+  /** These and no others, beside those that are shipped. @throws ServiceError; then they stay as they are. */
+  useModels(section: ModelsSection): Promise<void>;
 }
 
 /** Ours: how long a program may take to tell its version, in ms. */
@@ -110,23 +138,29 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const clock = overrides.clock ?? systemClock;
   const environment = overrides.environment ?? process.env;
   const logStream = createHeldStream(wantsPretty(config) ? process.stderr : logFile(2));
-  const log = overrides.log ?? openLog(config, logStream);
+  const logLines = wantsPretty(config) ? prettyLines(logStream) : logStream;
+  const { worker } = overrides;
+  const { level } = config.log;
+  const log = overrides.log ?? createLog({ level, destination: logLines, ...(worker === undefined ? {} : { worker }) });
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
-  const engines = overrides.engines ?? (await openEngines(config, { catalogue, weights, environment, log, clock }));
+  const { engineHost: host, recall } = overrides;
+  const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
+  const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
   const answerCheck = createAnswerCheck();
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'completions', 'native', 'embeddings', 'rerank'] as const;
+  const interfaces = ['chat', 'completions', 'messages', 'native', 'embeddings', 'rerank'] as const;
   // What only the native interface can ask for is no model of the compatible list.
   const models = { catalogue: () => catalogue, served: ['chat', 'completions', 'embeddings', 'rerank'] as const };
   const { strict } = config;
@@ -136,6 +170,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     completions(asking),
     textGeneration(asking),
     multimodalGeneration(asking),
+    messagesCreate(asking),
+    countTokens({ countPrompt, catalogue: () => catalogue, strict }),
+    messagesModelList({ catalogue: () => catalogue }),
+    messagesModelGet({ catalogue: () => catalogue }),
     modelList(models),
     modelGet(models),
     nativeModelList({ catalogue: () => catalogue, served: interfaces }),
@@ -151,8 +189,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   ];
   const regions = regionsOf(config).map(([id]) => id);
   const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
-  const meter = createMeter({ operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS] });
-  const addresses = addressesOf(config);
+  const ownMeter = createMeter({
+    operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
+  });
+  const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
+  const addresses = addressesOf(config, { isShared: overrides.isPortShared ?? false });
   const http = await createHttp({
     endpoints,
     ...addresses,
@@ -172,8 +213,22 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
+  const useModels = async (section: ModelsSection): Promise<void> => catalogue.replace(await openCatalogue(section));
+
   return {
     keys,
+    sharing: {
+      log,
+      writeLogLines: (lines) => logLines.write(lines),
+      share: (model) => engines.share(model),
+      releaseIdle: () => engines.releaseIdle(),
+      async stateOf(model) {
+        const entry = catalogue.find(model);
+        return entry ? engines.stateOf(entry) : { state: 'off', reason: 'there is no such model any more' };
+      },
+      readMeter: () => ownMeter.read(),
+      useModels,
+    },
     async listen() {
       const bound = await http.listen().catch((error: unknown) => {
         throw cannotListen(error);
@@ -197,7 +252,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     report: () => report(about),
     holdLog: () => logStream.hold(),
     async reloadModels(file) {
-      catalogue.replace(await openCatalogue(readModelsSection(file)));
+      await useModels(readModelsSection(file));
       log.info('models were read again', { models: catalogue.list().length });
     },
     async close() {
@@ -209,18 +264,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   };
 }
 
-/** On standard error: standard output belongs to what a person or a script asked for. */
-const openLog = (config: Config, stream: HeldStream): Log =>
-  createLog({ level: config.log.level, destination: wantsPretty(config) ? prettyLines(stream) : stream });
-
+/** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
-
-function cannotListen(error: unknown): ServiceError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new ServiceError('invalid-request', `The address cannot be used: ${reason}. Another one: --port, --host.`, {
-    param: 'port',
-  });
-}
 
 interface EngineNeeds {
   readonly catalogue: ReplaceableCatalogue;
@@ -228,15 +273,22 @@ interface EngineNeeds {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
+  readonly host?: EngineHost;
+  readonly recall?: () => Promise<void>;
 }
 
-async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines> {
+async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines & EngineSharing> {
   const { engine, limits } = config;
-  needs.log.info('engine settings', { threads: engine.threads, sequences: engine.sequences, gpu: String(engine.gpu) });
+  if (!needs.host)
+    needs.log.info('engine settings', {
+      threads: engine.threads,
+      sequences: engine.sequences,
+      gpu: String(engine.gpu),
+    });
   return createModelEngines({
     ...needs,
     kind: engine.kind,
-    preferred: await preferredProgram(engine, needs.environment, needs.log),
+    preferred: await preferredProgram(engine, needs),
     contextTokens: engine.contextTokens,
     llama: {
       sequences: engine.sequences,
@@ -252,11 +304,12 @@ async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEng
 /** The program that is to run our weights, where it is on this machine. */
 async function preferredProgram(
   { prefer, kind, llamaServer = 'llama-server' }: Config['engine'],
-  environment: EngineNeeds['environment'],
-  log: Log,
+  { environment, log, host }: EngineNeeds,
 ): Promise<string | undefined> {
   if (prefer === 'embedded' || kind === 'scripted') return undefined;
   const path = await findProgram(llamaServer, environment);
+  // Where another process keeps the engines, that one has told it.
+  if (host) return path;
   if (path === undefined)
     log.warn('the preferred server program is not there: the embedded engine runs', { program: llamaServer });
   else {
@@ -267,12 +320,13 @@ async function preferredProgram(
 }
 
 /** Listeners and host rules in http's words. */
-function addressesOf(config: Config) {
+function addressesOf(config: Config, { isShared }: { isShared: boolean }) {
   return {
     listeners: listenersOf(config).map(({ host, port, fallback: { id, deprecated } }) => ({
       host,
       port,
       region: id,
+      isShared,
       ...toDeprecation(deprecated),
     })),
     hosts: hostRulesOf(config).map(({ pattern, id, deprecated }) => ({

@@ -1,10 +1,12 @@
 import { ServiceError } from '../../core/error.ts';
 import { askAgain, EngineGoneError, failingWith, startAgain } from '../engine-gone.ts';
 import type { EngineCapabilities, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
-import type { CommandServer, ProgramUp } from './command-server.ts';
+import type { Supervised } from '../supervisor.ts';
+import type { ProgramUp } from './command-server.ts';
 
 export interface CommandEngineOptions {
-  readonly server: CommandServer;
+  /** Its program, of this process or kept by another one of ours; it ends with the engine. */
+  readonly server: Supervised<ProgramUp>;
   /** The engine of a program that has come up; made anew after each start. */
   readonly engineAt: (url: string, apiKey: string) => TextEngine;
   /** What is known before the program is up; from then on its engine says it. */

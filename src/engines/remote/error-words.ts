@@ -21,8 +21,9 @@ const Told = z.object({
 /** In the words of two servers. */
 const TOO_LONG: readonly unknown[] = ['context_length_exceeded', 'exceed_context_size_error'];
 
-/** What llama-server says, as a failure of its own, of a text that is to become a vector. */
-const TOO_LARGE = /^input \(\d+ tokens\) is too large to process/;
+/** What llama-server says, as a failure of its own, of a text that is to become a vector; what vLLM and SGLang say of a prompt. */
+const TOO_LARGE =
+  /^input \(\d+ tokens\) is too large to process|maximum (context|model) length|longer than the (maximum )?(model'?s? )?(context|allowed) length/i;
 
 const Failure = Told.extend({
   object: z.unknown().optional(),

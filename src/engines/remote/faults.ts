@@ -33,7 +33,13 @@ export function createFaults({ upstream, apiKey }: { upstream: string; apiKey: s
     failed,
     tooSlow,
     refused(answered, { message, isTooLong }, retryAfterSeconds) {
-      const status = isTooLong ? 400 : answered;
+      if (isTooLong)
+        return new ServiceError(
+          'context-exceeded',
+          message === undefined ? 'The prompt is longer than the model reads.' : quote(message),
+          { cause: inLog(`answered ${answered}`) },
+        );
+      const status = answered;
       const said = message === undefined ? '' : `: ${quote(message)}`;
       switch (status) {
         case 400:

@@ -84,7 +84,9 @@ export const naming =
   (inputs: readonly EmbeddingInput[]) =>
   (thrown: unknown): never => {
     const [only, ...others] = inputs;
-    if (!(thrown instanceof ServiceError) || thrown.kind !== 'invalid-request' || !only || others.length > 0)
-      throw thrown;
-    throw new ServiceError('invalid-request', thrown.message, { param: only.field, cause: thrown.cause });
+    if (!(thrown instanceof ServiceError) || !isOfInput(thrown)) throw thrown;
+    const param = others.length === 0 ? only?.field : undefined;
+    throw new ServiceError('invalid-request', thrown.message, { param, cause: thrown.cause });
   };
+
+const isOfInput = ({ kind }: ServiceError): boolean => kind === 'invalid-request' || kind === 'context-exceeded';

@@ -450,8 +450,8 @@ describe('an upstream as an engine', () => {
 
   it('takes an error in mid-answer for what it says: a prompt that is too long, a rate, a failure', async () => {
     for (const [error, kind] of [
-      [{ message: 'too long', code: 'context_length_exceeded' }, 'invalid-request'],
-      [{ message: 'too long', type: 'exceed_context_size_error', code: 500 }, 'invalid-request'],
+      [{ message: 'too long', code: 'context_length_exceeded' }, 'context-exceeded'],
+      [{ message: 'too long', type: 'exceed_context_size_error', code: 500 }, 'context-exceeded'],
       [{ message: 'busy', code: 429 }, 'overloaded'],
       [{ message: 'our key', code: 401 }, 'upstream-failed'],
       ['boom', 'upstream-failed'],

@@ -44,7 +44,7 @@ export function chatCompletions({ generate, catalogue, clock, strict = false }: 
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
       const { entry } = catalogue().resolve(model, { interface: 'chat', region: context.owner.region });
       const { wire, unknown } = parseBody(ChatCompletionBody, body, {
-        texts: chatTexts(entry),
+        texts: () => chatTexts(entry),
         strict,
         heard: forwardedOf(entry),
       });

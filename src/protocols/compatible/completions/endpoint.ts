@@ -73,6 +73,6 @@ const ignoredFields = (wire: CompletionWire): readonly string[] => [
 function inOurWords(thrown: unknown): ServiceError {
   const error = ServiceError.from(thrown);
   if (error.param !== 'messages') return error;
-  const { kind, message, retryAfterSeconds, cause } = error;
-  return new ServiceError(kind, message, { param: 'prompt', retryAfterSeconds, cause });
+  const { kind, message, retryAfterSeconds, excess, cause } = error;
+  return new ServiceError(kind, message, { param: 'prompt', retryAfterSeconds, excess, cause });
 }

@@ -63,7 +63,7 @@ function generation(
       const wanted = { interface: 'native', region: context.owner.region, without: OTHER_DIALECTS } as const;
       const { entry } = catalogue().resolve(model, wanted);
       checkIsChat(model, entry);
-      const { wire, unknown } = parseBody(GenerationBody, body, { texts: generationTexts(entry), strict });
+      const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => generationTexts(entry), strict });
       const isStreamed = wantsStream(asked);
       const { fields, form } = readFields(wire, entry, { isMultimodal, isStreamed });
 

@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { createLlamaEngine } from './llama-engine.ts';
+import { createLlamaProcess } from './llama-process.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'parley-engine-'));
 after(() => rmSync(root, { recursive: true }));
 
 /** An engine whose process nobody calls for. */
 const open = (runFolder: string) =>
-  createLlamaEngine(
+  createLlamaProcess(
     {
       name: 'none',
       modelFile: 'none',
@@ -22,7 +22,7 @@ const open = (runFolder: string) =>
       queueWaitMsMax: 1,
       runFolder,
     },
-    { log: { info: () => undefined, warn: () => undefined } },
+    { info: () => undefined, warn: () => undefined },
   );
 
 describe('the folder of an engine', () => {
@@ -31,7 +31,7 @@ describe('the folder of an engine', () => {
       const engine = await open(runFolder);
       const [name = ''] = readdirSync(runFolder);
       assert.equal(statSync(join(runFolder, name)).mode & 0o777, 0o700);
-      await engine.close();
+      await engine.stop();
       assert.deepEqual(readdirSync(runFolder), []);
     }
   });
@@ -46,8 +46,8 @@ describe('the folder of an engine', () => {
     const [first, second] = [await open(runFolder), await open(runFolder)];
     for (const name of dead) assert.ok(!existsSync(join(runFolder, name)), name);
     assert.equal(readdirSync(runFolder).length, 4);
-    await first.close();
-    await second.close();
+    await first.stop();
+    await second.stop();
     assert.deepEqual(readdirSync(runFolder).toSorted(), ['1-abc-1', 'something else']);
   });
 });

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import type { Grammar } from '../../core/grammar.ts';
-import { WorkerBusyError } from '../fair-worker.ts';
+import type { Grammar } from '../core/grammar.ts';
+import { WorkerBusyError } from './fair-worker.ts';
 import { createGrammarCompiler, fieldOf, GrammarRefusedError } from './grammar-compiler.ts';
 
 const ASKER = { owner: { workspace: 'w', key: 'k' } };

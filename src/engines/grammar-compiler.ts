@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
-import { assert } from '../../lib/assert.ts';
-import { WorkerLimitError } from '../../lib/bounded-worker.ts';
-import { createLru } from '../../lib/lru.ts';
-import type { Grammar } from '../../core/grammar.ts';
+import { assert } from '../lib/assert.ts';
+import { WorkerLimitError } from '../lib/bounded-worker.ts';
+import { createLru } from '../lib/lru.ts';
+import type { Grammar } from '../core/grammar.ts';
 import {
   GRAMMAR_COMPILE_HEAP_MB,
   GRAMMAR_COMPILE_MS_MAX,
   GRAMMARS_KEPT_CHARS_MAX,
   GRAMMARS_KEPT_MAX,
   QUEUE_WAIT_MS_MAX,
-} from '../../core/limits.ts';
-import { createFairWorker } from '../fair-worker.ts';
-import type { Asker } from '../fair-worker.ts';
+} from '../core/limits.ts';
+import { createFairWorker } from './fair-worker.ts';
+import type { Asker } from './fair-worker.ts';
 
 /** A grammar that is refused; `field` is where its schema stands in the request. */
 export class GrammarRefusedError extends Error {

@@ -1,9 +1,9 @@
 // Main file of the thread that compiles grammars (grammar-compiler.ts). It does one request at a time and knows nothing else.
-import { isStackOverflow, serveWorker } from '../../lib/serve-worker.ts';
-import type { Grammar } from '../../core/grammar.ts';
-import { compileGrammar } from '../../grammar/compile.ts';
-import { GrammarError } from '../../grammar/grammar-error.ts';
-import { createLanguageMemory } from '../../grammar/language-memory.ts';
+import { isStackOverflow, serveWorker } from '../lib/serve-worker.ts';
+import type { Grammar } from '../core/grammar.ts';
+import { compileGrammar } from '../grammar/compile.ts';
+import { GrammarError } from '../grammar/grammar-error.ts';
+import { createLanguageMemory } from '../grammar/language-memory.ts';
 import type { Compiled, CompileJob } from './grammar-compiler.ts';
 
 const memory = createLanguageMemory();
