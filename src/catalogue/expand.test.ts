@@ -134,6 +134,9 @@ test('a program runs a model file of ours, or what it finds by name', () => {
   assert.deepEqual(own.runs.program, { command: 'llama-server', args: [], environment: {}, startMs: 5000 });
   assert.equal(own.runs.remote.family, 'qwen2');
   assert.equal(own.contextTokens, 4096);
+  assert.deepEqual(own.abilities, {}, 'the program renders by itself, and tells what it can');
+  const prompted = entry('own', { models: { own: { path: '/m.gguf', command: 'llama-server', input: 'prompt' } } });
+  assert.equal(prompted.abilities.tools, true);
   const named = entry('n', {
     models: { n: { command: ['serve', '{port}'], upstreamModel: 'o/m', args: ['-x'], environment: { A: 'b' } } },
   });
@@ -148,6 +151,7 @@ test('what nobody states of a model elsewhere is unknown, and what its engine te
   const known = withKnown(up, { contextTokens: 99, abilities: { tools: true, thinking: 'native', vision: true } });
   assert.deepEqual(known.abilities, { tools: false, thinking: false, vision: true });
   assert.equal(known.contextTokens, 99);
+  assert.equal(known.isContextGuessed, true, 'what it told does not make it another entry');
   const stated = entry('up', { models: { up: { url: 'http://h/v1', contextTokens: 77 } } });
   assert.equal(withKnown(stated, { contextTokens: 99, abilities: {} }).contextTokens, 77);
 });

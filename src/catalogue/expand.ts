@@ -122,11 +122,9 @@ function idOf(source: WeightsSource): string {
 
 function toEntry(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry {
   const isKnown = record.weights !== undefined || record.none !== undefined;
-  const { thinking, ...abilities } = {
-    ...(isKnown ? NO_ABILITIES : {}),
-    ...weights?.record.abilities,
-    ...record.abilities,
-  };
+  // A server that renders by itself has a template of its own: what we know of the weights says nothing of it.
+  const ours = rendersItself(record) ? {} : { ...(isKnown ? NO_ABILITIES : {}), ...weights?.record.abilities };
+  const { thinking, ...abilities } = { ...ours, ...record.abilities };
   const isContextGuessed = record.contextTokens === undefined && runsElsewhere(record);
   return {
     name,
@@ -146,6 +144,8 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
     created: record.created ?? 0,
   };
 }
+
+const rendersItself = (record: ModelRecord): boolean => runsElsewhere(record) && (record.input ?? 'chat') === 'chat';
 
 const runsElsewhere = ({ url, command }: ModelRecord): boolean => url !== undefined || command !== undefined;
 

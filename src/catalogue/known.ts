@@ -9,10 +9,9 @@ export interface Known {
 
 /** An entry with what its engine knows in the places that the catalogue leaves open. */
 export function withKnown(entry: ModelEntry, known: Known): ModelEntry {
-  const { isContextGuessed, ...rest } = entry;
   return {
-    ...rest,
-    contextTokens: isContextGuessed ? known.contextTokens : entry.contextTokens,
+    ...entry,
+    contextTokens: entry.isContextGuessed ? known.contextTokens : entry.contextTokens,
     abilities: { ...known.abilities, ...entry.abilities },
   };
 }

@@ -72,7 +72,7 @@ export interface ModelEntry {
       }
     | { readonly type: 'none'; readonly reason: string };
   readonly contextTokens: number;
-  /** Nobody has said how much context there is: the figure above is a guess until its engine has told. */
+  /** The catalogue does not say how much context there is: the figure above is a guess, or what its engine has told. */
   readonly isContextGuessed?: true;
   readonly abilities: Abilities;
   /** It tends to repeat a call whose result it has already. */

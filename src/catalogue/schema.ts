@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { SEED_MAX } from '../core/limits.ts';
 import { REGION_IDS } from '../core/region.ts';
+import type { ServerKind } from '../core/server-kind.ts';
 import { FAMILIES, isFamilyName } from './families/families.ts';
 import { MODEL_INTERFACES } from './model.ts';
 import { REMOTE_QUALIFIERS, remoteFields } from './remote-schema.ts';
@@ -127,6 +128,9 @@ const model = z
       context.addIssue(
         `has ${given.join(' and ')}: give one of ${RUNNER_KEYS.join(', ')}, or a model file with command`,
       );
+    const goesOn = entry.server === undefined ? isPreset(entry.command) : TOKEN_SERVERS.includes(entry.server);
+    if (entry.input === 'prompt' && !goesOn)
+      context.addIssue({ code: 'custom', path: ['server'], message: PROMPT_SERVER });
     for (const [key, owners] of QUALIFIERS) {
       if (entry[key] !== undefined && owners.every((owner) => entry[owner] === undefined))
         context.addIssue({ code: 'custom', path: [key], message: `goes with ${owners.join(' or ')} only` });
@@ -136,6 +140,14 @@ export type ModelRecord = z.infer<typeof model>;
 
 /** What runs a model: one of these; `command` also beside a model file that the program is given. */
 export const RUNNER_KEYS = ['weights', 'hub', 'path', 'url', 'command', 'none'] as const;
+
+/** Kinds of servers that are known to go on with tokens; presets of programs are of the kind of their name. */
+const TOKEN_SERVERS: readonly string[] = ['llama-server', 'vllm', 'sglang'] satisfies readonly ServerKind[];
+
+const PROMPT_SERVER = `must be one of ${TOKEN_SERVERS.join(', ')} where input is prompt`;
+
+const isPreset = (command: string | readonly string[] | undefined): boolean =>
+  typeof command === 'string' && TOKEN_SERVERS.includes(command);
 
 const isModelFile = (key: (typeof RUNNER_KEYS)[number]): boolean => ['weights', 'hub', 'path'].includes(key);
 

@@ -26,6 +26,24 @@ function createShelf(enginesMax: number, more: Pick<Partial<RegistryOptions>, 'r
 }
 
 describe('the registry of engines', () => {
+  it('closes what is not wanted any more, and what is in use with the end of its last lease', async () => {
+    const { registry, lease, use, closed, made } = createShelf(Infinity);
+    await use('kept');
+    await use('idle');
+    const busy = await lease('busy');
+    const back = await lease('back');
+    await registry.retire((key) => key === 'kept');
+    assert.deepEqual(closed, ['idle']);
+    busy.release();
+    const again = await lease('back');
+    back.release();
+    again.release();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(closed, ['idle', 'busy'], 'one that was asked for again stays');
+    await use('kept');
+    assert.deepEqual(made, ['kept', 'idle', 'busy', 'back']);
+  });
+
   it('makes an engine once, also for callers that come together', async () => {
     const { lease, made } = createShelf(2);
     const [a, b] = await Promise.all([lease('a'), lease('a')]);

@@ -28,6 +28,8 @@ export interface Registry<Engine extends Kept> {
   stateOf(key: string): TextEngine['state'] | undefined;
   /** Closes those that nobody leases now. @param isMeant Which of them. */
   closeIdle(isMeant: (engine: Engine) => boolean): Promise<void>;
+  /** Closes those whose key is not wanted any more: at once, or with the end of their last lease. */
+  retire(isWanted: (key: string) => boolean): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,6 +46,8 @@ interface Loaded<Engine> {
   leases: number;
   /** In ms of the monotonic clock. */
   usedAt: number;
+  /** It goes with its last lease. */
+  isRetired?: boolean;
 }
 
 export function createRegistry<Engine extends Kept>({ enginesMax, clock, recall }: RegistryOptions): Registry<Engine> {
@@ -85,12 +89,14 @@ export function createRegistry<Engine extends Kept>({ enginesMax, clock, recall 
       loaded.set(key, entry);
       entry.usedAt = clock.monotonic();
       entry.leases++;
+      entry.isRetired = false;
       let isReleased = false;
       const release = (idleMs = 0): void => {
         if (isReleased) return;
         isReleased = true;
         entry.leases--;
         entry.usedAt = Math.max(entry.usedAt, clock.monotonic() - idleMs);
+        if (entry.isRetired && entry.leases === 0 && loaded.get(key) === entry) drop(key).catch(() => undefined);
       };
       try {
         return { engine: await entry.engine, release };
@@ -107,6 +113,11 @@ export function createRegistry<Engine extends Kept>({ enginesMax, clock, recall 
     async closeIdle(isMeant) {
       const idle = [...loaded].filter(([, { leases, made }]) => leases === 0 && made !== undefined && isMeant(made));
       await Promise.all(idle.map(([key]) => drop(key)));
+    },
+    async retire(isWanted) {
+      const unwanted = [...loaded].filter(([key]) => !isWanted(key));
+      for (const [, entry] of unwanted) entry.isRetired = true;
+      await Promise.all(unwanted.flatMap(([key, { leases }]) => (leases === 0 ? [drop(key)] : [])));
     },
     async close() {
       await Promise.all([...loaded.keys()].map(drop));

@@ -18,18 +18,20 @@ export const knownOf = (
 };
 
 /**
- * Refuses what the model of a request cannot do.
+ * Refuses what the model of a request cannot do. What is unknown of a model whose server renders and parses itself is put to
+ * the server, which refuses in its own words; nobody else could do it for a model of ours.
  *
- * @param model Its entry with what its engine knows; what is unknown even then, it cannot.
+ * @param model Its entry with what its engine knows.
  * @throws ServiceError `unsupported` or `invalid-request`, naming the field.
  */
 export function checkAbilities(request: GenerationRequest, { asked, entry }: ResolvedModel, engine: TextEngine): void {
   // wire.md 1.7 has the first sentence.
-  if (request.toolUse && !entry.abilities.tools)
+  const lacks = (ability: boolean | undefined): boolean => !(ability ?? engine.capabilities.input === 'chat');
+  if (request.toolUse && lacks(entry.abilities.tools))
     throw new ServiceError('unsupported', `The tool call is not supported. (tools: model ${asked})`, {
       param: 'tools',
     });
-  if (request.logprobs && !(entry.abilities.logprobs && engine.capabilities.logprobs))
+  if (request.logprobs && (lacks(entry.abilities.logprobs) || !engine.capabilities.logprobs))
     throw new ServiceError('unsupported', `Model ${asked} does not return log probabilities.`, { param: 'logprobs' });
   if (request.choices > engine.capabilities.choicesMax)
     throw new ServiceError(
@@ -38,7 +40,7 @@ export function checkAbilities(request: GenerationRequest, { asked, entry }: Res
       { param: 'n' },
     );
   const withImage = request.messages.findIndex((message) => message.content.some((part) => part.type !== 'text'));
-  if (withImage >= 0 && !entry.abilities.vision)
+  if (withImage >= 0 && lacks(entry.abilities.vision))
     throw new ServiceError(
       'invalid-request',
       `input content must be a string. (messages[${withImage}].content: model ${asked} takes text only)`,

@@ -183,6 +183,18 @@ describe('a generation', () => {
     }
   });
 
+  it('puts to a server that renders by itself what nobody knows of its model, and refuses what is known to lack', async () => {
+    const messages: Message[] = [{ role: 'user', content: [{ type: 'image', url: 'http://h/i.png' }] }];
+    const base = saying({ type: 'choice-end', choice: 0, reason: 'stop' });
+    const engine: TextEngine = { ...base, capabilities: { ...base.capabilities, input: 'chat', phases: false } };
+    const unknown = await createHouse(engine, { entry: { ...ENTRY, abilities: {} } }).generate({ messages });
+    await unknown.batches[Symbol.asyncIterator]().return?.();
+    const blind = createHouse(engine, { entry: { ...ENTRY, abilities: { vision: false } } });
+    await assert.rejects(blind.generate({ messages }), { kind: 'invalid-request', param: 'messages[0].content' });
+    const ours = createHouse(base, { entry: { ...ENTRY, abilities: {} } });
+    await assert.rejects(ours.generate({ messages }), { kind: 'invalid-request', param: 'messages[0].content' });
+  });
+
   it('lets the request override the defaults of the model, and calls workspaces of two regions different', async () => {
     let seen: unknown;
     const engine = createScriptedEngine({

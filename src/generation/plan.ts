@@ -11,6 +11,7 @@ import type { CheckAnswer } from './checked-stages.ts';
 import { planCompletion } from './plan-completion.ts';
 import type { createPromptRenderer } from './prompt.ts';
 import type { Stages } from './run.ts';
+import { createRequiredCall } from './stages/required-call.ts';
 import { createThought } from './stages/thought.ts';
 import type { Verify } from './stages/verdict.ts';
 import { createWithoutCalls } from './stages/without-calls.ts';
@@ -78,7 +79,15 @@ function planChat(request: GenerationRequest, { entry, engine, problemOf }: Plan
       },
       phases: [],
     },
-    stagesOf: (_, verify) => checkedStages([], { engine, phases: [], toolUse, outputFormat, problemOf, verify }),
+    stagesOf: (_, verify) =>
+      checkedStages((toolUse?.choice ?? 'auto') === 'auto' ? [] : [createRequiredCall()], {
+        engine,
+        phases: [],
+        toolUse,
+        outputFormat,
+        problemOf,
+        verify,
+      }),
   };
 }
 

@@ -58,6 +58,8 @@ export interface ModelEngines {
   /** Downloads what is missing and starts the engine. @throws ServiceError with the reason. */
   prepare(entry: ModelEntry, options: { signal: AbortSignal; onProgress?: ReportProgress }): Promise<void>;
   stateOf(entry: ModelEntry): Promise<ModelState>;
+  /** Closes the connections to servers that none of these entries names any more. */
+  keepServersOf(entries: readonly ModelEntry[]): Promise<void>;
   /** When the engine of this model last gave a token, in ms of the monotonic clock. */
   lastTokenAt(entry: ModelEntry): number | undefined;
   close(): Promise<void>;
@@ -130,7 +132,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       case 'upstream':
       case 'program':
         // Whatever is said of a server may make it another engine.
-        return `${runs.type} ${contextOf(entry)} ${JSON.stringify(runs)}`;
+        return `${runs.type} ${declaredContextOf(entry) ?? ''} ${JSON.stringify(runs)}`;
       case 'none':
         return 'none';
     }
@@ -140,6 +142,10 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
   const isScripted = ({ runs }: ModelEntry): boolean => needs.kind === 'scripted' && runs.type !== 'upstream';
 
   const contextOf = (entry: ModelEntry): number => needs.contextTokens ?? entry.contextTokens;
+
+  /** What an engine has told of itself must not make it another one. */
+  const declaredContextOf = (entry: ModelEntry): number | undefined =>
+    entry.isContextGuessed ? needs.contextTokens : contextOf(entry);
 
   const llamaFor = (entry: ModelEntry, { id }: Weights): Promise<Lease<Running>> => {
     const contextTokens = contextOf(entry);
@@ -251,6 +257,11 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
     rankingFor: (model) => partOf(model, ({ ranking }) => ranking, 'does not rank documents'),
     lastTokenAt: (entry) => tokenAt.get(keyOf(entry)),
     engineFor: ({ entry }) => engineOf(entry),
+    async keepServersOf(entries) {
+      const wanted = new Set(entries.map(keyOf));
+      for (const key of pools.keys()) if (!wanted.has(key)) pools.delete(key);
+      await servers.retire((key) => wanted.has(key));
+    },
     async prepare(entry, { signal, onProgress }) {
       const own = ownWeightsOf(entry);
       if (own !== undefined && !isScripted(entry)) {
@@ -290,7 +301,8 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       if (id !== undefined && downloads.has(id)) return { state: 'downloading', reason: 'weights are downloading' };
       if (id !== undefined && (await needs.weights.locate(needs.catalogue.weights(id))) === undefined)
         return { state: 'missing', reason: `weights are not here: parley models pull ${entry.name}` };
-      const program = runs.type === 'program' ? [runs.program.command].flat()[0] : needs.preferred;
+      const program =
+        runs.type === 'program' ? [runs.program.command].flat()[0] : isForText(entry) ? needs.preferred : undefined;
       return { state: 'on-demand', reason: `loads with the first request${program ? `, in ${program}` : ''}` };
     },
     async close() {

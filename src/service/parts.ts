@@ -1,10 +1,12 @@
+import { access, constants } from 'node:fs/promises';
 import { createCatalogue } from '../catalogue/catalogue.ts';
 import { expandCatalogue } from '../catalogue/expand.ts';
-import type { Catalogue } from '../catalogue/model.ts';
+import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
 import type { Config } from '../config/config.ts';
 import { regionsOf } from '../config/regions.ts';
+import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -23,7 +25,22 @@ type ModelSections = Pick<Config, 'models' | 'weights' | 'aliases'>;
 /** The shipped catalogue with the operator's additions over it. @throws ServiceError `invalid-request`. */
 export async function openCatalogue({ models, weights, aliases }: ModelSections): Promise<Catalogue> {
   const additions = parseCatalogueAdditions({ models, weights, aliases });
-  return createCatalogue(expandCatalogue(await readShippedCatalogue(), additions));
+  const parts = expandCatalogue(await readShippedCatalogue(), additions);
+  for (const entry of parts.entries) await checkTemplate(entry);
+  return createCatalogue(parts);
+}
+
+/** The operator hears of a file that is not there, and no caller. */
+async function checkTemplate({ name, runs }: ModelEntry): Promise<void> {
+  const file = runs.type === 'upstream' || runs.type === 'program' ? runs.remote.chatTemplate : undefined;
+  if (file === undefined) return;
+  const param = `models.${name}.chatTemplate`;
+  await access(file, constants.R_OK).catch((error: unknown) => {
+    throw new ServiceError('invalid-request', `${param}: there is no such file that can be read`, {
+      param,
+      cause: error,
+    });
+  });
 }
 
 export const openDatabase = (config: Config): Promise<Store> =>

@@ -24,6 +24,7 @@ const engines: ModelEngines = {
   rankingFor: unused,
   prepare: unused,
   stateOf: async ({ runs }) => (runs.type === 'none' ? { state: 'off', reason: runs.reason } : { state: 'on-demand' }),
+  keepServersOf: async () => undefined,
   lastTokenAt: () => undefined,
   close: async () => undefined,
 };

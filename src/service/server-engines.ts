@@ -34,6 +34,11 @@ interface PoolNeeds {
 export async function createServerPool(entry: ModelEntry, runs: Upstream, needs: PoolNeeds): Promise<Pool> {
   const { environment, log, clock, onToken } = needs;
   const apiKey = runs.apiKeyEnv === undefined ? undefined : environment[runs.apiKeyEnv];
+  if (runs.apiKeyEnv !== undefined && !apiKey)
+    log.warn('the variable with the key of a server is not set: it is asked without one', {
+      model: entry.name,
+      variable: runs.apiKeyEnv,
+    });
   const template = await templateOf(entry, runs.remote);
   const members = runs.addresses.map((address) => ({
     address,

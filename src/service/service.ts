@@ -213,7 +213,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
-  const useModels = async (section: ModelsSection): Promise<void> => catalogue.replace(await openCatalogue(section));
+  const useModels = async (section: ModelsSection): Promise<void> => {
+    catalogue.replace(await openCatalogue(section));
+    await engines.keepServersOf(catalogue.list());
+  };
 
   return {
     keys,

@@ -129,6 +129,11 @@ export function createCompletionEngine(options: CompletionOptions): TextEngine {
     ]);
     checkLength(prompt.length, facts.model.contextTokens);
     const free = await places.take(request.choices, { owner: request.owner, signal });
+    // The caller may have gone while the places were on their way.
+    if (signal.aborted) {
+      free();
+      throw abortReason(signal);
+    }
     signal.addEventListener('abort', free, { once: true });
     const needs = {
       request,

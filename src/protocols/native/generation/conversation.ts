@@ -49,13 +49,15 @@ function toContent(content: NativeMessage['content'], at: string, entry: ModelEn
 
 function toPart(part: NativePart, at: string, entry: ModelEntry): WirePart {
   const { type, text, image, image_url: imageUrl, cache_control } = part;
-  const takes = `The model ${entry.name} takes ${entry.abilities.vision ? 'text and images' : 'text'} only`;
+  // Where nobody has said yet whether it sees, generation decides when its engine has.
+  const sees = entry.abilities.vision !== false;
+  const takes = `The model ${entry.name} takes ${sees ? 'text and images' : 'text'} only`;
   const other = OTHER_BLOCKS.find((block) => part[block] !== undefined && part[block] !== null);
   if (other !== undefined) throw refuse(`${at}.${other}`, `${CONTENT} ${takes}`);
   const url = image ?? imageUrl?.url;
   const isText = typeof text === 'string' && url === undefined && (type ?? 'text') === 'text';
   if (isText) return { type: 'text', text, cache_control };
   const isImage = typeof url === 'string' && typeof text !== 'string' && (!type || type.startsWith('image'));
-  if (isImage && entry.abilities.vision) return { type: 'image_url', image_url: { url } };
+  if (isImage && sees) return { type: 'image_url', image_url: { url } };
   throw refuse(at, `${CONTENT} ${takes}`);
 }
