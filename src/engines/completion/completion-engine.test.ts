@@ -234,6 +234,25 @@ describe('the completion engine', () => {
     assert.equal((await third).at(-1)?.type, 'end');
   });
 
+  it('has its slots back where those who held them and those who waited left in one moment', async () => {
+    let isDone = false;
+    const { answer, start } = await setUp((response) => {
+      stream(response, TAKEN);
+      if (isDone) stream(response, letter('a', 1), LAST).end();
+    });
+    const caller = new AbortController();
+    await Promise.all([start({}, caller.signal), start({}, caller.signal)]);
+    const waiting = Promise.allSettled([start({}, caller.signal), start({}, caller.signal)]);
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    caller.abort();
+    assert.deepEqual(
+      (await waiting).map(({ status }) => status),
+      ['rejected', 'rejected'],
+    );
+    isDone = true;
+    for (const events of await Promise.all([answer(), answer()])) assert.equal(events.at(-1)?.type, 'end');
+  });
+
   it('keeps its connection from call to call', async () => {
     const ports = new Set<number | undefined>();
     const { answer } = await setUp((response) => {
