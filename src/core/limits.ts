@@ -250,6 +250,9 @@ export const UPSTREAM_IDLE_MS = 60_000;
 /** Ours: ms that an upstream has for a question that generates nothing: what it is, whether it works, tokens. Beyond: no answer. */
 export const UPSTREAM_ASK_MS = 5_000;
 
+/** Ours: ms that a server which did not say what it is is taken as declared. Beyond: it is asked again, and nobody waits for it. */
+export const UPSTREAM_ASK_AGAIN_MS = 30_000;
+
 /**
  * Ours: the context assumed where neither the catalogue nor the upstream tells one. Beyond: the upstream itself refuses what is
  * too long for it.
@@ -261,6 +264,9 @@ export const UPSTREAM_EVENT_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 /** Ours: tool calls in one answer of an upstream. Beyond: the answer breaks off. */
 export const UPSTREAM_CALLS_MAX = 128;
+
+/** Ours: tokens that an upstream may say that an answer has cost, each count by itself. Beyond: it counts as not told. */
+export const UPSTREAM_TOKENS_MAX = 2 ** 31 - 1;
 
 /** Ours: characters of an upstream's unstreamed body. Beyond: the request fails. */
 export const UPSTREAM_BODY_CHARACTERS_MAX = 16 * 1024 * 1024;
@@ -302,6 +308,32 @@ export const POOL_FAILURES_KEPT_MAX = 10;
 export const POOL_BACKOFF_MS_MIN = 1_000;
 export const POOL_BACKOFF_MS_MAX = 60_000;
 
+/**
+ * Ours: ms that the only address of a model is left alone at most. Most requests are refused meanwhile, which helps none
+ * of them, and nobody else can answer them.
+ */
+export const POOL_LONE_BACKOFF_MS_MAX = 4_000;
+
+/**
+ * Ours: ms between requests that an address out of use gets while none is in use. Beyond: refused. To refuse all of them
+ * would help nobody, and too many would keep a server down that is about to come back.
+ */
+export const POOL_URGENT_MS = 250;
+
+/**
+ * Ours: of a connection failure, what the failure weighs that a server tells in good form. Six different callers must
+ * meet it before an address is left alone.
+ */
+export const POOL_WEAK_WEIGHT = 0.5;
+
+/**
+ * Ours: such failures in a row, of one caller at one address, after which this caller's requests avoid it, and for how
+ * many ms. Callers remembered for that: the oldest is forgotten, and may be put there again.
+ */
+export const POOL_DOUBTS_MAX = 3;
+export const POOL_DOUBT_MS = 5_000;
+export const POOL_DOUBTERS_KEPT_MAX = 1_000;
+
 /** Ours: ms that an address is left alone which was busy and did not say for how long. */
 export const POOL_REST_MS = 1_000;
 
@@ -325,6 +357,9 @@ export const POOL_MODEL_WAIT_MS = 1_000;
 
 /** Ours: ms after which an address that did not tell its model is asked again. */
 export const POOL_MODEL_AGAIN_MS = 60_000;
+
+/** Ours: ms after which addresses are asked again of which none has told its model yet. */
+export const POOL_MODEL_UNTOLD_MS = 5_000;
 
 /** Ours: ms that an answer which has begun may wait for its first reader. Beyond: it is given up. */
 export const POOL_UNREAD_MS_MAX = 60_000;

@@ -1,4 +1,5 @@
 import type { Abilities } from '../core/abilities.ts';
+import type { ServiceError } from '../core/error.ts';
 import type { EngineEvent } from '../core/event.ts';
 import type { Message } from '../core/message.ts';
 import type { Phase, PromptSegment } from '../core/prompt.ts';
@@ -44,6 +45,8 @@ export interface LoadedModel {
   readonly eosToken: string;
   /** What its files or its server say that it can do; what the catalogue declares goes first. */
   readonly abilities?: Abilities;
+  /** Nobody told it, it is only declared or assumed, as are the engine's capabilities: why its server did not tell. */
+  readonly declaredOnly?: { readonly why: ServiceError };
 }
 
 export type EngineInput =

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
+import { POOL_URGENT_MS } from '../../core/limits.ts';
 import { createStillClock } from './__fixtures__/still-clock.ts';
 import { createBreaker } from './breaker.ts';
 import type { Breaker, Pass } from './breaker.ts';
@@ -162,6 +163,79 @@ describe('the breaker of an address', () => {
     assert.equal(breaker.state, 'closed');
   });
 
+  it('stays closed whatever one caller weakly fails, and opens when six different ones do', () => {
+    const { breaker } = room();
+    for (let time = 0; time < 100; time++) breaker.enter().failedWeakly(FAILURE, 'one');
+    assert.equal(breaker.state, 'closed');
+    for (const caller of ['two', 'three', 'four', 'five']) breaker.enter().failedWeakly(FAILURE, caller);
+    assert.equal(breaker.state, 'closed');
+    assert.equal(breaker.isSuspect, true);
+    breaker.enter().failedWeakly(FAILURE, 'six');
+    assert.equal(breaker.state, 'open');
+  });
+
+  it('weighs weak failures with the others, and forgets them with a success', () => {
+    const { breaker, fail } = room();
+    fail(2);
+    breaker.enter().failedWeakly(FAILURE, 'one');
+    breaker.enter().succeeded();
+    for (const caller of ['one', 'two']) breaker.enter().failedWeakly(FAILURE, caller);
+    fail();
+    assert.equal(breaker.state, 'closed');
+    fail();
+    assert.equal(breaker.state, 'open');
+  });
+
+  it('keeps in mind what failed, however many weak failures of one caller come after it', () => {
+    const { breaker, fail } = room();
+    for (let pair = 0; pair < 9; pair++) {
+      fail();
+      breaker.enter().succeeded();
+    }
+    for (let time = 0; time < 30; time++) breaker.enter().failedWeakly(FAILURE, 'one');
+    fail();
+    assert.equal(breaker.state, 'open');
+  });
+
+  it('is not opened anew, nor for longer, by a trial that fails weakly', () => {
+    const { breaker, fail, clock } = room();
+    fail(3);
+    clock.move(1_000);
+    for (let time = 0; time < 5; time++) {
+      breaker.enter().failedWeakly(FAILURE, 'one');
+      assert.equal(breaker.waitMs(), 1_000);
+      clock.move(1_000);
+    }
+    const trial = breaker.enter();
+    trial.spoke();
+    trial.failedWeakly(FAILURE, 'one');
+    assert.equal(breaker.state, 'closed');
+  });
+
+  it('lets requests through in need: a few a second, beside a trial that hangs, and hears the one that is answered', () => {
+    const { breaker, fail, clock } = room();
+    fail(3);
+    assert.equal(breaker.urgentMs(), POOL_URGENT_MS);
+    clock.move(POOL_URGENT_MS);
+    assert.equal(breaker.urgentMs(), 0);
+    const hanging = breaker.enter();
+    assert.equal(breaker.urgentMs(), POOL_URGENT_MS);
+    clock.move(POOL_URGENT_MS);
+    const answered = breaker.enter();
+    hanging.failed(FAILURE);
+    assert.equal(breaker.state, 'open');
+    answered.succeeded();
+    assert.equal(breaker.state, 'closed');
+  });
+
+  it('asks nobody in need who said how long to wait', () => {
+    const { breaker, fail, clock } = room();
+    fail(3);
+    clock.move(1_000);
+    breaker.enter().busy(BUSY, 3_000);
+    assert.equal(breaker.urgentMs(), 3_000);
+  });
+
   it('has one trial at most, whatever happens in which order', () => {
     type Step =
       | { readonly do: 'enter' }
@@ -172,7 +246,7 @@ describe('the breaker of an address', () => {
       fc.constant<Step>({ do: 'move' }),
       fc.record({
         do: fc.constant('end' as const),
-        how: fc.constantFrom('spoke', 'succeeded', 'failed', 'failed', 'busy', 'left'),
+        how: fc.constantFrom('spoke', 'succeeded', 'failed', 'failed', 'failedWeakly', 'busy', 'left'),
         which: fc.nat(),
       }),
     );
@@ -197,6 +271,7 @@ describe('the breaker of an address', () => {
             if (!pass) continue;
             if (each.how === 'busy') pass.busy(BUSY, 500);
             else if (each.how === 'failed') pass.failed(FAILURE);
+            else if (each.how === 'failedWeakly') pass.failedWeakly(FAILURE, `${each.which % 9}`);
             else pass[each.how]();
             if (each.how !== 'spoke') open = open.filter((other) => other !== pass);
             trials.delete(pass);

@@ -7,6 +7,7 @@ import {
   POOL_PROBE_SUSPECT_MS,
   POOL_PROBES_AT_ONCE,
 } from '../../core/limits.ts';
+import { UpstreamCause } from '../upstream-cause.ts';
 import { ANSWER, ask, createFakeEngine } from './__fixtures__/fake-engine.ts';
 import type { Outcome } from './__fixtures__/fake-engine.ts';
 import { createRecordedLog } from './__fixtures__/recorded-log.ts';
@@ -70,8 +71,8 @@ describe('the health checks of a pool', () => {
     for (let time = 0; time < 3; time++) await request();
     assert.deepEqual(states(), ['down']);
     await pass(10_000);
-    // Backoffs of three quarters of 1, 2, 4 and 8 seconds, each until the next look.
-    assert.equal(probes.length, 3);
+    // Backoffs of three quarters of 1, 2, 4 and 4 seconds, each until the next look: the only address waits no longer.
+    assert.equal(probes.length, 4);
     play.probe = well;
     await pass(10_000);
     assert.deepEqual(states(), ['suspect']);
@@ -102,6 +103,18 @@ describe('the health checks of a pool', () => {
     play.probe = ill;
     await pass(POOL_PROBE_SUSPECT_MS + 1_000);
     assert.equal(probes.length, 2);
+    assert.deepEqual(states(), ['down']);
+    await pool.close();
+  });
+
+  it('take an error in good form for what it is, which no request can have caused', async () => {
+    const cause = new UpstreamCause('answered 500', 'answered');
+    const errs: Probe = () => Promise.reject(new ServiceError('upstream-failed', 'It fails.', { cause }));
+    const { probes, pass, request, states, play, pool } = room(1, errs);
+    play.outcome = BROKEN;
+    await request();
+    await pass(3 * POOL_PROBE_SUSPECT_MS);
+    assert.ok(probes.length >= 2);
     assert.deepEqual(states(), ['down']);
     await pool.close();
   });

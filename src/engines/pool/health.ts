@@ -36,7 +36,7 @@ export function createHealth({ members, clock, random, everyMs }: HealthNeeds): 
   };
 
   const probe = async (member: Member): Promise<void> => {
-    const work = member.begin();
+    const work = member.begin({ isProbe: true });
     probing.add(member);
     try {
       await inTime((signal) => member.engine.probe?.(signal), stopped.signal);

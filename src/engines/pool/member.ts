@@ -1,9 +1,11 @@
 import type { ServiceError } from '../../core/error.ts';
 import { POOL_REST_MS, RETRY_AFTER_SECONDS_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { TextEngine } from '../engine.ts';
+import type { EngineOwner, TextEngine } from '../engine.ts';
+import { shownBy } from '../upstream-cause.ts';
 import { seedOf } from './affinity.ts';
 import type { Breaker } from './breaker.ts';
+import { createDoubts } from './doubts.ts';
 
 /** One address of a pool. */
 export interface Member {
@@ -17,8 +19,17 @@ export interface Member {
   readonly outstanding: number;
   /** When work of it last ended, in ms of the monotonic clock. */
   readonly heardAt: number;
-  /** Only where the breaker's `waitMs` says 0. */
-  begin(): Work;
+  /** This caller's requests fail there again and again, and it may be the requests. */
+  isDoubtedBy(owner: EngineOwner | undefined): boolean;
+  /** Only where the breaker lets it. */
+  begin(of?: WorkOf): Work;
+}
+
+export interface WorkOf {
+  /** Whose request it is, where that is known. */
+  readonly owner?: EngineOwner | undefined;
+  /** We ask it for ourselves: no failure is a request's fault. */
+  readonly isProbe?: true;
 }
 
 /** Something asked of a member. Counts as outstanding until the first of the last three; later ones change nothing. */
@@ -45,6 +56,7 @@ export interface MemberNeeds {
 export function createMember({ address, engine, breaker, clock, onToken = () => undefined }: MemberNeeds): Member {
   let outstanding = 0;
   let heardAt = clock.monotonic();
+  const doubts = createDoubts({ clock });
 
   return {
     host: hostOf(address),
@@ -57,8 +69,10 @@ export function createMember({ address, engine, breaker, clock, onToken = () => 
     get heardAt() {
       return heardAt;
     },
-    begin() {
+    isDoubtedBy: (owner) => doubts.hasFrom(callerOf(owner)),
+    begin({ owner, isProbe = false } = {}) {
       const pass = breaker.enter();
+      const caller = callerOf(owner);
       let isOver = false;
       outstanding++;
       const once = (tell: () => void): void => {
@@ -78,14 +92,18 @@ export function createMember({ address, engine, breaker, clock, onToken = () => 
         succeeded: () =>
           once(() => {
             onToken();
+            doubts.succeeded(caller);
             pass.succeeded();
           }),
         left: () => once(pass.left),
         failed(error) {
           const fault = faultOf(error);
           once(() => {
-            if (fault === 'broken') pass.failed(error);
-            else if (fault === 'busy') pass.busy(error, restMs(error));
+            if (fault === 'weak' && !isProbe) {
+              doubts.failed(caller);
+              pass.failedWeakly(error, caller);
+            } else if (fault === 'busy') pass.busy(error, restMs(error));
+            else if (fault) pass.failed(error);
             else pass.left();
           });
           return fault !== undefined;
@@ -95,10 +113,17 @@ export function createMember({ address, engine, breaker, clock, onToken = () => 
   };
 }
 
+/** Whether a failure may be the request's fault: its server works, as far as can be seen. */
+export const isWeak = (error: ServiceError): boolean => shownBy(error) === 'answered';
+
+/** What nobody in particular has asked for counts as one caller's. */
+const callerOf = (owner: EngineOwner | undefined): string => (owner ? `${owner.workspace}\n${owner.key}` : '');
+
 /** Whether a failure is the member's; anything else is its caller's, and would be the same elsewhere. */
-function faultOf({ kind }: ServiceError): 'broken' | 'busy' | undefined {
-  switch (kind) {
+function faultOf(error: ServiceError): 'weak' | 'broken' | 'busy' | undefined {
+  switch (error.kind) {
     case 'upstream-failed':
+      return isWeak(error) ? 'weak' : 'broken';
     case 'engine-failed':
     case 'timeout':
       return 'broken';

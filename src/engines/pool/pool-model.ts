@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ServiceError } from '../../core/error.ts';
-import { POOL_MODEL_AGAIN_MS, POOL_MODEL_WAIT_MS } from '../../core/limits.ts';
+import { POOL_MODEL_AGAIN_MS, POOL_MODEL_UNTOLD_MS, POOL_MODEL_WAIT_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LoadedModel } from '../engine.ts';
@@ -23,16 +23,33 @@ export interface PoolModel {
 
 /**
  * What the members say of their model, as one. All are asked at once; the first word is enough, and the others' may take
- * away from it later: the smallest context counts.
+ * away from it later: the smallest context counts. A member whose server did not tell takes nothing away; where none told,
+ * what is declared counts, and nobody waits for them to be asked again.
  */
 export function createPoolModel({ members, clock, log }: PoolModelNeeds): PoolModel {
   const said = new Map<Member, LoadedModel>();
+  const declared = new Map<Member, LoadedModel>();
+  let assumed: LoadedModel | undefined;
   let known: LoadedModel | undefined;
   let asking: Promise<LoadedModel> | undefined;
   let askedAt = 0;
 
+  const assume = (member: Member, model: LoadedModel, why: ServiceError): LoadedModel => {
+    if (!declared.has(member))
+      log.warn('an upstream address does not tell its model', {
+        address: member.host,
+        kind: why.kind,
+        why: why.cause instanceof Error ? why.cause.message : why.message,
+      });
+    declared.set(member, model);
+    const merged = weakestModel([...declared.values()]);
+    if (!isDeepStrictEqual(merged, assumed)) assumed = merged;
+    return assumed ?? merged;
+  };
+
   const learn = (member: Member, model: LoadedModel): LoadedModel => {
     said.set(member, model);
+    declared.delete(member);
     const before = (known ??= model);
     const differing = FIELDS.filter((field) => model[field] !== before[field]);
     if (differing.length > 0)
@@ -49,9 +66,10 @@ export function createPoolModel({ members, clock, log }: PoolModelNeeds): PoolMo
     const work = member.begin();
     try {
       const model = await work.engine.model();
-      work.spoke();
+      // Nothing was heard of it: neither good nor bad.
+      if (!model.declaredOnly) work.spoke();
       work.left();
-      return learn(member, model);
+      return model.declaredOnly ? assume(member, model, model.declaredOnly.why) : learn(member, model);
     } catch (thrown) {
       work.failed(ServiceError.from(thrown));
       throw thrown;
@@ -70,7 +88,7 @@ export function createPoolModel({ members, clock, log }: PoolModelNeeds): PoolMo
     try {
       const first = await Promise.any(answers);
       await Promise.race([settled, elapsed(POOL_MODEL_WAIT_MS)]);
-      return known ?? first;
+      return known ?? assumed ?? first;
     } catch {
       const reasons = (await settled).flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
       throw reasons.at(-1);
@@ -78,10 +96,11 @@ export function createPoolModel({ members, clock, log }: PoolModelNeeds): PoolMo
   };
 
   const model = async (): Promise<LoadedModel> => {
-    if (known === undefined) return await (asking ??= askAll().finally(() => (asking = undefined)));
-    if (said.size < members.length && clock.monotonic() - askedAt >= POOL_MODEL_AGAIN_MS)
-      void Promise.allSettled(askUnknown());
-    return known;
+    const told = known ?? assumed;
+    if (told === undefined) return await (asking ??= askAll().finally(() => (asking = undefined)));
+    const againMs = known === undefined ? POOL_MODEL_UNTOLD_MS : POOL_MODEL_AGAIN_MS;
+    if (said.size < members.length && clock.monotonic() - askedAt >= againMs) void Promise.allSettled(askUnknown());
+    return told;
   };
 
   return { model, known: () => (said.size > 0 ? [...said.keys()] : members) };

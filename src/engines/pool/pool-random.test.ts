@@ -19,6 +19,7 @@ type Step =
   | {
       readonly type: 'request';
       readonly text: string;
+      readonly key: string;
       readonly outcomes: readonly Outcome[];
       readonly how: How;
       /** Goes on only after so many other steps. */
@@ -38,6 +39,15 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
       retryAfterSeconds: fc.integer({ min: 1, max: 5 }),
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('fail' as const),
+      at: fc.constantFrom('start', 'iteration', 'mid-answer'),
+      kind: fc.constant<ErrorKind>('upstream-failed'),
+      isWeak: fc.constant(true),
+    }),
+  },
   { weight: 1, arbitrary: fc.constant<Outcome>({ type: 'vanish' }) },
   { weight: 1, arbitrary: fc.constant<Outcome>({ type: 'fail', at: 'start', kind: 'invalid-request' }) },
 );
@@ -49,6 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       type: fc.constant('request' as const),
       text: fc.constantFrom('a', 'b', 'c', 'd'),
+      key: fc.constantFrom('k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7'),
       outcomes: fc.array(outcome, { minLength: MEMBERS, maxLength: MEMBERS }),
       how: fc.constantFrom<How>('read', 'read', 'read', 'leave-unread', 'leave-early', 'abort'),
       waits: fc.nat(4),
@@ -83,9 +94,11 @@ function room(seed: number) {
           assert.ok(!trace?.hasEvent, 'nobody is asked again after an event');
           assert.ok(!trace?.asked.includes(at), 'nobody is asked twice');
           trace?.asked.push(at);
-          if (pool.describe()[at]?.state !== 'trial') return;
+          const states = pool.describe().map((member) => member.state);
+          if (states[at] !== 'trial') return;
           trials[at]?.add(id);
-          assert.equal(trials[at]?.size, 1, 'there is one trial at most');
+          const isUrgent = states.every((each) => each === 'down' || each === 'trial');
+          assert.ok(isUrgent || trials[at]?.size === 1, 'there is one trial at most while another member is in use');
         },
         onEvent({ id }) {
           const trace = traces.get(id);
@@ -102,6 +115,8 @@ function room(seed: number) {
   const outstanding = (): number[] => pool.describe().map((member) => member.outstanding);
   return { pool, clock, traces, trials, outstanding };
 }
+
+const isWeak = (of: Outcome | undefined): boolean => of?.type === 'fail' && of.isWeak === true;
 
 const isCallers = (of: Outcome | undefined): boolean => of?.type === 'fail' && of.kind === 'invalid-request';
 
@@ -162,14 +177,16 @@ interface Around {
 /** Starts it; what comes back reads it as it is to be read, and checks what became of it. */
 async function request(
   pool: Pool,
-  { text, outcomes, how }: Extract<Step, { type: 'request' }>,
+  { text, key, outcomes, how }: Extract<Step, { type: 'request' }>,
   { id, trace, onAbort }: Around,
 ): Promise<() => Promise<void>> {
   const caller = new AbortController();
   const free = (): number[] =>
     pool.describe().flatMap(({ state, waitMs = 0 }, at) => (state === 'trial' || waitMs > 0 ? [] : [at]));
   const could = free();
-  const started = await pool.start(ask(text, id), caller.signal).catch((error: unknown) => ServiceError.from(error));
+  const started = await pool
+    .start(ask(text, id, key), caller.signal)
+    .catch((error: unknown) => ServiceError.from(error));
   if (started instanceof ServiceError) {
     checkFailure(started, { could, outcomes, trace });
     return async () => undefined;
@@ -214,7 +231,10 @@ interface Failure {
 function checkFailure(error: ServiceError, { could, outcomes, trace }: Failure): void {
   if (error.cause instanceof assert.AssertionError) throw error.cause;
   if (trace.asked.some((at) => isCallers(outcomes[at]))) return assert.equal(error.kind, 'invalid-request');
-  const untried = could.filter((at) => !trace.asked.includes(at));
+  const weakAt = trace.asked.findIndex((at) => isWeak(outcomes[at]));
+  if (weakAt >= 0) assert.ok(trace.asked.length <= weakAt + 2, 'what may be its own fault goes to one other at most');
+  const untried =
+    weakAt >= 0 && trace.asked.length === weakAt + 2 ? [] : could.filter((at) => !trace.asked.includes(at));
   assert.deepEqual(untried, [], 'every member that could be asked was asked');
   const last = trace.asked.at(-1);
   if (last === undefined) {

@@ -3,7 +3,16 @@ import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
 import type { EngineEvent } from '../../core/event.ts';
-import { POOL_MODEL_AGAIN_MS, POOL_MODEL_WAIT_MS, POOL_UNREAD_MS_MAX } from '../../core/limits.ts';
+import {
+  POOL_DOUBT_MS,
+  POOL_DOUBTS_MAX,
+  POOL_LONE_BACKOFF_MS_MAX,
+  POOL_MODEL_AGAIN_MS,
+  POOL_MODEL_UNTOLD_MS,
+  POOL_MODEL_WAIT_MS,
+  POOL_UNREAD_MS_MAX,
+  POOL_URGENT_MS,
+} from '../../core/limits.ts';
 import type { EngineRequest, EngineStart, LoadedModel, TextEngine } from '../engine.ts';
 import { ANSWER, ask, createFakeEngine, END, MODEL, TEXT } from './__fixtures__/fake-engine.ts';
 import type { Outcome } from './__fixtures__/fake-engine.ts';
@@ -135,6 +144,65 @@ describe('a pool of addresses', () => {
     assert.equal(pool.state, 'ready');
     assert.equal(log.lines.length, 3);
     assert.ok(log.lines.every(({ facts }) => !JSON.stringify(facts).includes('secret')));
+  });
+
+  it('lets requests through to the only address, at a bounded rate, while it fails', async () => {
+    const { pool, starts, clock, outcomes } = room([fails('upstream-failed')]);
+    for (let time = 0; time < 3; time++) await rejectionOf(pool.start(ask(), never));
+    assert.equal((await rejectionOf(pool.start(ask(), never))).kind, 'overloaded');
+    let refused = 0;
+    for (let time = 0; time < 100; time++) {
+      clock.move(POOL_URGENT_MS / 5);
+      const { kind, retryAfterSeconds } = await rejectionOf(pool.start(ask(), never));
+      if (kind !== 'overloaded') continue;
+      refused++;
+      assert.equal(retryAfterSeconds, 1);
+    }
+    assert.equal(refused, 80);
+    assert.equal(starts.length, 23);
+    assert.ok((pool.describe()[0]?.waitMs ?? 0) <= POOL_LONE_BACKOFF_MS_MAX);
+    outcomes.fill(ANSWER);
+    clock.move(POOL_URGENT_MS);
+    await read(await pool.start(ask(), never));
+    assert.equal(pool.state, 'ready');
+  });
+
+  it('keeps the only address open for all while one trial hangs', async () => {
+    const { pool, clock, outcomes, answer } = room([fails('timeout')]);
+    for (let time = 0; time < 3; time++) await rejectionOf(pool.start(ask(), never));
+    outcomes.fill({ type: 'hang', at: 'iteration' });
+    clock.move(1_000);
+    const caller = new AbortController();
+    const hanging = await pool.start(ask(), caller.signal);
+    outcomes.fill(ANSWER);
+    clock.move(POOL_URGENT_MS);
+    await answer();
+    assert.equal(pool.state, 'ready');
+    caller.abort();
+    await rejectionOf(read(hanging));
+  });
+
+  it('puts what may be its own fault to one other address at most, and takes nothing away from others', async () => {
+    const odd: Outcome = { type: 'fail', at: 'start', kind: 'upstream-failed', isWeak: true };
+    const { pool, starts, outcomes, answer } = room([odd, odd, odd]);
+    for (let time = 1; time <= 20; time++) {
+      await rejectionOf(pool.start(ask(`${time}`, 'r', 'attacker'), never));
+      assert.equal(starts.length, 2 * time);
+    }
+    assert.equal(pool.state, 'ready');
+    outcomes.fill(ANSWER);
+    for (let time = 0; time < 20; time++) await answer(ask(`${time}`, 'r', 'innocent'));
+  });
+
+  it('leads a caller away from an address where only its own requests fail, for a while', async () => {
+    const odd: Outcome = { type: 'fail', at: 'start', kind: 'upstream-failed', isWeak: true };
+    const { pool, starts, clock, answer } = room([odd, ANSWER]);
+    for (let time = 0; time < 30; time++) await answer(ask(`${time}`));
+    assert.equal(starts.filter((at) => at === 0).length, POOL_DOUBTS_MAX);
+    assert.deepEqual(new Set(pool.describe().map(({ state }) => state)), new Set(['suspect', 'ready']));
+    clock.move(POOL_DOUBT_MS);
+    for (let time = 0; time < 30; time++) await answer(ask(`${time}`));
+    assert.equal(starts.filter((at) => at === 0).length, POOL_DOUBTS_MAX + 1);
   });
 
   it('leaves a busy address alone for as long as it says, which is no failure', async () => {
@@ -401,6 +469,39 @@ describe('the model of a pool', () => {
     assert.equal(pool.capabilities.thinking, undefined);
     await pool.model();
     assert.equal(pool.capabilities.thinking, 'switch');
+  });
+
+  it('takes nothing away for a member whose model is only declared, nor trusts it for that', async () => {
+    const { capabilities } = createFakeEngine({ outcome: () => ANSWER });
+    const why = new ServiceError('upstream-failed', 'It is down.', { cause: new Error('nobody there') });
+    const declares = tells({ contextTokens: 1024, declaredOnly: { why } });
+    const discovered: Partial<TextEngine> = { ...tells({}), capabilities: { ...capabilities, forwards: ['grammar'] } };
+    const { pool, log, clock } = room([fails('timeout'), ANSWER], [declares, discovered]);
+    for (let turn = 0; pool.describe()[0]?.state !== 'down'; turn++)
+      await read(await pool.start(ask(`${turn}`), never));
+    clock.move(2_000);
+    assert.equal((await pool.model()).contextTokens, 4096);
+    assert.deepEqual(pool.capabilities.forwards, ['grammar']);
+    assert.equal(pool.describe()[0]?.state, 'down');
+    assert.deepEqual(log.lines.map(({ message, facts }) => [message, facts['address'], facts['why']]).slice(1), [
+      ['an upstream address does not tell its model', 'host-0:800', 'nobody there'],
+    ]);
+  });
+
+  it('is what is declared where no member has told, until one does', async () => {
+    const why = new ServiceError('timeout', 'Too late.');
+    let told: LoadedModel = { ...MODEL, contextTokens: 1024, declaredOnly: { why } };
+    const { pool, clock, log } = room([ANSWER, ANSWER], [{ model: async () => told }, { model: async () => told }]);
+    const declared = await pool.model();
+    assert.equal(declared.contextTokens, 1024);
+    assert.equal(await pool.model(), declared);
+    told = MODEL;
+    assert.equal(await pool.model(), declared);
+    clock.move(POOL_MODEL_UNTOLD_MS);
+    assert.equal(await pool.model(), declared, 'nobody waits');
+    await new Promise((turn) => setImmediate(turn));
+    assert.equal(await pool.model(), MODEL);
+    assert.equal(log.lines.length, 2);
   });
 
   it('tells the last failure where nobody knows, and tries again with the next call', async () => {

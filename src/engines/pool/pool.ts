@@ -1,4 +1,10 @@
-import { POOL_ATTEMPTS_MAX, POOL_BACKOFF_MS_MAX, POOL_BACKOFF_MS_MIN, POOL_HEALTH_MS } from '../../core/limits.ts';
+import {
+  POOL_ATTEMPTS_MAX,
+  POOL_BACKOFF_MS_MAX,
+  POOL_BACKOFF_MS_MIN,
+  POOL_HEALTH_MS,
+  POOL_LONE_BACKOFF_MS_MAX,
+} from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -63,7 +69,7 @@ export interface Pool extends TextEngine {
  * A request goes to the address that has the beginning of its conversation in its cache, or to the least busy one. What
  * fails before its first event is put to another address, and nobody hears of it; what fails after it is told. An address
  * that fails again and again is left alone, and put back into use when a probe or a trial shows that it is well. Where all
- * are left alone, calls are refused as `overloaded`.
+ * are left alone, a few calls a second are let through as trials, and the others are refused as `overloaded`.
  */
 export function createPool(needs: PoolNeeds): Pool {
   const { members: given, log, clock, random = Math.random, options = {}, onToken } = needs;
@@ -71,7 +77,7 @@ export function createPool(needs: PoolNeeds): Pool {
     attemptsMax = POOL_ATTEMPTS_MAX,
     healthMs = POOL_HEALTH_MS,
     backoffMsMin = POOL_BACKOFF_MS_MIN,
-    backoffMsMax = POOL_BACKOFF_MS_MAX,
+    backoffMsMax = given.length === 1 ? POOL_LONE_BACKOFF_MS_MAX : POOL_BACKOFF_MS_MAX,
   } = options;
   const inputs = new Set(given.map(({ engine }) => engine.capabilities.input));
   assert(inputs.size === 1, 'a pool has members, all of the same input');
@@ -113,7 +119,8 @@ export function createPool(needs: PoolNeeds): Pool {
       return stateOf(members);
     },
     ...sharedParts(members, round),
-    start: (request, signal) => startRun(request, signal, round({ signal, affinity: () => affinityOf(request) })),
+    start: (request, signal) =>
+      startRun(request, signal, round({ signal, owner: request.owner, affinity: () => affinityOf(request) })),
     model: shared.model,
     countTokens: (input) => round().ask({ call: ({ engine }) => engine.countTokens(input), isLight: true }),
     tokenize: (input) => round().ask({ call: ({ engine }) => engine.tokenize(input), isLight: true }),
@@ -133,10 +140,12 @@ function sharedParts(
 ): Pick<TextEngine, 'embeddings' | 'ranking'> {
   const embeddings: EmbeddingEngine = {
     dimensions: () => round().ask({ call: (work) => embeddingsOf(work).dimensions(), isLight: true }),
-    embed: (request, signal) => round({ signal }).ask({ call: (work) => embeddingsOf(work).embed(request, signal) }),
+    embed: (request, signal) =>
+      round({ signal, owner: request.owner }).ask({ call: (work) => embeddingsOf(work).embed(request, signal) }),
   };
   const ranking: RankingEngine = {
-    rank: (request, signal) => round({ signal }).ask({ call: (work) => rankingOf(work).rank(request, signal) }),
+    rank: (request, signal) =>
+      round({ signal, owner: request.owner }).ask({ call: (work) => rankingOf(work).rank(request, signal) }),
   };
   return {
     ...(members.every(({ engine }) => engine.embeddings) ? { embeddings } : {}),

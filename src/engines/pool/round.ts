@@ -1,10 +1,15 @@
 import { ServiceError } from '../../core/error.ts';
 import { RETRY_AFTER_SECONDS_MAX } from '../../core/limits.ts';
 import { abortReason } from '../abort-reason.ts';
+import type { EngineOwner } from '../engine.ts';
 import { chooseMember } from './choose-member.ts';
+import { isWeak } from './member.ts';
 import type { Member, Work } from './member.ts';
 
-/** The members that one request is put to, one after the other and each once. */
+/**
+ * The members that one request is put to, one after the other and each once. After a weak failure it is put to one more
+ * at most: what is the request's own fault must not go round.
+ */
 export interface Round {
   /**
    * Work on the next member.
@@ -32,25 +37,32 @@ export interface RoundNeeds {
 
 export interface RoundOptions {
   readonly signal?: AbortSignal;
+  readonly owner?: EngineOwner;
   readonly affinity?: () => number;
 }
 
 export function createRound(
   { members, attemptsMax, random }: RoundNeeds,
-  { signal, affinity }: RoundOptions = {},
+  { signal, owner, affinity }: RoundOptions = {},
 ): Round {
   const asked = new Set<Member>();
   let last: ServiceError | undefined;
+  let attemptsLeft = attemptsMax;
+
+  /** Only for who has asked nobody yet: a failure elsewhere takes no place from another request. */
+  const urgent = (): readonly Member[] =>
+    asked.size === 0 && noneInUse(members) ? members.filter(({ breaker }) => breaker.urgentMs() === 0) : [];
 
   const choose = (): Member | undefined => {
-    if (asked.size >= attemptsMax) return undefined;
+    if (attemptsLeft === 0) return undefined;
     const free = members.filter((member) => !asked.has(member) && member.breaker.waitMs() === 0);
     const onTrial = free.filter(({ breaker }) => breaker.state === 'open');
     // What cannot be probed comes back by a request only. It is put there first: a failure can still be made good.
     const untested = asked.size === 0 ? onTrial.find(({ engine }) => !engine.probe) : undefined;
     if (untested) return untested;
     const inUse = free.filter(({ breaker }) => breaker.state === 'closed');
-    const candidates = inUse.length > 0 ? inUse : onTrial;
+    const trusted = inUse.filter((member) => !member.isDoubtedBy(owner));
+    const candidates = [trusted, inUse, onTrial].find(({ length }) => length > 0) ?? urgent();
     return chooseMember(candidates, candidates.length > 1 ? affinity?.() : undefined, random);
   };
 
@@ -59,7 +71,8 @@ export function createRound(
     const member = choose();
     if (!member) throw last ?? allDown(members);
     asked.add(member);
-    return member.begin();
+    attemptsLeft--;
+    return member.begin({ owner });
   };
 
   const failed = (work: Work, thrown: unknown): void => {
@@ -68,6 +81,7 @@ export function createRound(
       throw abortReason(signal);
     }
     last = ServiceError.from(thrown);
+    if (isWeak(last)) attemptsLeft = Math.min(attemptsLeft, 1);
     if (!work.failed(last)) throw thrown;
   };
 
@@ -97,8 +111,9 @@ export function createRound(
 
 /** What a request hears that no member may be asked for now. The log is told what keeps off the one that is back first. */
 export function allDown(members: readonly Member[]): ServiceError {
+  const isUrgent = noneInUse(members);
   const [soonest] = members
-    .map(({ breaker }) => ({ waitMs: breaker.waitMs(), why: breaker.why }))
+    .map(({ breaker }) => ({ waitMs: isUrgent ? breaker.urgentMs() : breaker.waitMs(), why: breaker.why }))
     .toSorted((one, other) => one.waitMs - other.waitMs);
   const seconds = Math.ceil((soonest?.waitMs ?? 0) / 1000);
   return new ServiceError('overloaded', 'No upstream of this model is available at present, please try again later.', {
@@ -106,3 +121,5 @@ export function allDown(members: readonly Member[]): ServiceError {
     cause: soonest?.why,
   });
 }
+
+const noneInUse = (members: readonly Member[]): boolean => members.every(({ breaker }) => breaker.state !== 'closed');

@@ -87,7 +87,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const apiKey = options.apiKey === '' ? undefined : options.apiKey;
   const address = createAddress(options.url);
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  const faults = createFaults({ upstream: address.host, apiKey });
+  const faults = createFaults({ upstream: address.host, apiKey, secrets: address.secrets });
   checkKey(apiKey, faults);
   const isTls = address.of('').protocol === 'https:';
   // As many sockets as there are calls: what a server takes at once is for it, or for a pool of servers, to say. By
@@ -134,7 +134,8 @@ export function createConnection(options: ConnectionOptions): Connection {
         const slow = watch.expired();
         if (slow !== undefined) return faults.tooSlow(slow);
         const code = codeOf(thrown);
-        return code === undefined ? ServiceError.from(thrown) : faults.failed(`broke the connection: ${code}`);
+        if (code === undefined) return ServiceError.from(thrown);
+        return faults.failed(`broke the connection: ${code}`, UNREACHABLE.has(code) ? 'unreachable' : undefined);
       };
       watch.begin('connecting', timeouts.connectMs);
       onConnected(sent, isTls, () => watch.begin('the first event', call.answerMs ?? timeouts.firstTokenMs));
@@ -144,6 +145,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       sent.on('close', () => {
         watch.rest();
         signal?.removeEventListener('abort', onAbort);
+        // A server that changes the protocol has its socket destroyed, without a response and without an error.
+        reject(why(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
       });
       sent.on('error', (error) => {
         watch.rest();
@@ -198,6 +201,9 @@ function proxiesIn(environment: ProxyEnvironment): Record<string, string> {
 
 /** The upstream closed a kept connection just when we took it for this request. */
 class StaleConnectionError extends Error {}
+
+/** Nobody listens, or there is no such place. */
+const UNREACHABLE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
 
 const isReset = (error: Error): boolean => ['ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
 

@@ -7,6 +7,8 @@ import type { Faults } from './faults.ts';
 /** What a piece of a stream meant. */
 export interface Taken<Event> {
   readonly batch: readonly Event[];
+  /** An event has come whole, even if it said nothing. */
+  readonly isProgress: boolean;
   /** The end mark was there; what comes after it is not looked at. */
   readonly isOver: boolean;
   /** What came before it is still told: it must not matter what arrived together. */
@@ -22,6 +24,9 @@ export interface EventFrames<Event> {
 }
 
 const END_MARK: SseFrame = { data: '[DONE]' };
+
+/** Some servers put blanks around it. The length is looked at for speed: nearly all events are longer. */
+const isEndMark = (data: string): boolean => data.length < 100 && data.trim() === END_MARK.data;
 
 export function createEventFrames<Event>(answer: Answer<Event>, faults: Faults): EventFrames<Event> {
   const parser = createSseParser({ sizeMax: UPSTREAM_EVENT_CHARACTERS_MAX });
@@ -39,19 +44,21 @@ export function createEventFrames<Event>(answer: Answer<Event>, faults: Faults):
 
   const take = (framesOf: () => readonly SseFrame[]): Taken<Event> => {
     const batch: Event[] = [];
+    let isProgress = false;
     const emit = (event: Event): void => void batch.push(event);
     try {
       for (const { data } of framesOf()) {
-        if (data === END_MARK.data) {
+        isProgress = true;
+        if (isEndMark(data)) {
           answer.end(emit);
-          return { batch, isOver: true };
+          return { batch, isProgress, isOver: true };
         }
         answer.push(data, emit);
       }
     } catch (thrown) {
-      return { batch, isOver: false, failure: { thrown } };
+      return { batch, isProgress, isOver: false, failure: { thrown } };
     }
-    return { batch, isOver: false };
+    return { batch, isProgress, isOver: false };
   };
 
   return {

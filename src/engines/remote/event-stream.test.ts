@@ -83,6 +83,50 @@ test('what cannot be told at once comes after the end, and then nothing', async 
   assert.equal((await events.next()).done, true);
 });
 
+test('an end mark between blanks is one', async () => {
+  const call = await connection.post('x', '{}', {});
+  const events = eventStream(call, echo(), connection)[Symbol.asyncIterator]();
+  response.write('data: last\n\ndata: [DONE] \t \n\n');
+  assert.deepEqual((await events.next()).value, ['last', 'end']);
+  assert.equal((await events.next()).done, true);
+  response.end();
+});
+
+test('bytes of an event that does not end, and comments, are no progress; events that say nothing are', async () => {
+  const timeouts = { ...connection.timeouts, idleMs: 150 };
+  const quiet: Answer<string> = {
+    ...echo(),
+    push(json, emit) {
+      if (json !== 'nothing') emit(json);
+    },
+  };
+  for (const [drip, isProgress] of [
+    ['x', false],
+    [':\n\n', false],
+    [frame('nothing'), true],
+  ] as const) {
+    const call = await connection.post('x', '{}', {});
+    const reply = response;
+    const events = eventStream(call, quiet, { faults: connection.faults, timeouts })[Symbol.asyncIterator]();
+    reply.write(frame('0'));
+    assert.deepEqual((await events.next()).value, ['0']);
+    if (drip === 'x') reply.write('data: ');
+    let drops = 0;
+    const dripping = setInterval(
+      () => (++drops > 20 && !reply.destroyed ? reply.end(frame('1')) : reply.write(drip)),
+      15,
+    );
+    try {
+      if (isProgress) assert.deepEqual((await events.next()).value, ['1'], drip);
+      else await assert.rejects(async () => events.next(), { kind: 'timeout' }, drip);
+    } finally {
+      clearInterval(dripping);
+      reply.destroy();
+      await events.return?.();
+    }
+  }
+});
+
 test('a stream that broke before anybody read it is told so to the first who does', async () => {
   const call = await connection.post('x', '{}', {});
   const events = eventStream(call, echo(), connection)[Symbol.asyncIterator]();

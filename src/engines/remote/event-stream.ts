@@ -83,13 +83,17 @@ export function eventStream<Event>(
   };
 
   const onData = (piece: string): void => {
-    hear(frames.push(piece));
+    const taken = frames.push(piece);
+    hear(taken);
     if (close) return;
     // The reader's time is its own, and what it has not taken is enough.
     if (!waiter) {
       if (isSpeaking) watch.hold();
       if (waiting.length > 0) response.pause();
-    } else if (isSpeaking) watch.begin('the next piece of the answer', timeouts.idleMs);
+    } else if (isSpeaking && taken.isProgress) {
+      // Bytes alone, of an event that does not end or of a comment, are no answer: then the time runs on.
+      watch.begin('the next piece of the answer', timeouts.idleMs);
+    }
   };
   const fail = (thrown: unknown): void => {
     if (close) return;

@@ -1,30 +1,42 @@
 import { ServiceError } from '../../core/error.ts';
 import { UPSTREAM_MESSAGE_CODE_POINTS_MAX } from '../../core/limits.ts';
+import { UpstreamCause } from '../upstream-cause.ts';
+import type { Shown } from '../upstream-cause.ts';
 import type { ErrorWords } from './error-words.ts';
 
-/** Makes the errors of one upstream. None of them, and no cause of them, holds the key. */
+/** Makes the errors of one upstream. None of them, and no cause of them, holds the key or another secret of ours. */
 export interface Faults {
   /** @param what For our log: no text of prompts or answers. */
-  failed(what: string): ServiceError;
+  failed(what: string, shows?: Shown): ServiceError;
   tooSlow(what: string): ServiceError;
   /** What an HTTP status of the upstream means for our caller; undefined: an error inside a 200 that names none. */
   refused(status: number | undefined, words: ErrorWords, retryAfterSeconds?: number): ServiceError;
 }
 
-/** @param upstream Names it in our log. */
-export function createFaults({ upstream, apiKey }: { upstream: string; apiKey: string | undefined }): Faults {
-  // An error and not a text: that is what the log writes in full.
-  const inLog = (what: string): Error => new Error(`${upstream}: ${what}`);
+/** Characters. Anything shorter is no secret, and to hide it would tear words apart. */
+const SECRET_MIN = 4;
+
+interface FaultsOptions {
+  /** Names it in our log. */
+  readonly upstream: string;
+  readonly apiKey: string | undefined;
+  /** What else nobody may read; what has fewer than 4 characters is not hidden. */
+  readonly secrets?: readonly string[];
+}
+
+export function createFaults({ upstream, apiKey, secrets = [] }: FaultsOptions): Faults {
+  const hide = hiding(apiKey, secrets);
+  const inLog = (what: string, shows?: Shown): UpstreamCause => new UpstreamCause(`${upstream}: ${hide(what)}`, shows);
 
   const quote = (text: string): string => {
-    const safe = apiKey ? text.replaceAll(apiKey, '[key]') : text;
+    const safe = hide(text);
     const points = Array.from(safe.toWellFormed().slice(0, 2 * UPSTREAM_MESSAGE_CODE_POINTS_MAX));
     const short = points.slice(0, UPSTREAM_MESSAGE_CODE_POINTS_MAX).join('');
     return short.length < safe.length ? `${short}…` : short;
   };
 
-  const failed = (what: string): ServiceError =>
-    new ServiceError('upstream-failed', 'The upstream failed on this request.', { cause: inLog(what) });
+  const failed = (what: string, shows?: Shown): ServiceError =>
+    new ServiceError('upstream-failed', 'The upstream failed on this request.', { cause: inLog(what, shows) });
 
   const tooSlow = (what: string): ServiceError =>
     new ServiceError('timeout', 'The upstream did not answer in time.', { cause: inLog(what) });
@@ -75,7 +87,10 @@ export function createFaults({ upstream, apiKey }: { upstream: string; apiKey: s
             { cause: inLog('answered 501') },
           );
         case undefined:
-          return failed(`sent an error${said}`);
+          return failed(`sent an error${said}`, 'answered');
+        case 500:
+          // Words are JSON; without them it may be anybody's page on the way.
+          return failed(`answered 500${said}`, message === undefined ? undefined : 'answered');
         default:
           if (status >= 300 && status < 400)
             return failed(`answered ${status}: redirects are not followed, they would carry the key elsewhere`);
@@ -83,4 +98,17 @@ export function createFaults({ upstream, apiKey }: { upstream: string; apiKey: s
       }
     },
   };
+}
+
+function hiding(apiKey: string | undefined, secrets: readonly string[]): (text: string) => string {
+  const hidden = new Map(secrets.filter(({ length }) => length >= SECRET_MIN).map((secret) => [secret, '[hidden]']));
+  if (apiKey) hidden.set(apiKey, '[key]');
+  // What is passed on as JSON has some characters escaped.
+  const forms = [...hidden].flatMap(([secret, mark]): [string, string][] => [
+    [secret, mark],
+    [JSON.stringify(secret).slice(1, -1), mark],
+  ]);
+  // The longest first: one may be a part of another.
+  forms.sort(([one], [other]) => other.length - one.length);
+  return (text) => forms.reduce((safe, [secret, mark]) => safe.replaceAll(secret, mark), text);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { EngineEvent } from '../../core/event.ts';
 import { NO_STOP } from '../../core/request.ts';
 import type { ToolUse } from '../../core/request.ts';
@@ -77,7 +78,7 @@ test('the first piece of a tool call opens it; an absent id is made', () => {
       { type: 'tool-call', choice: 0, index: 1, id: 'call_0', name: 'g' },
       { type: 'tool-arguments', choice: 0, index: 1, text: '{}' },
       choiceEnd('tool-calls'),
-      end(0),
+      end(5),
     ],
   );
 });
@@ -89,7 +90,7 @@ test('calls without an index, or all with the same, are told apart; stop after a
     { type: 'tool-call', choice: 0, index: 1, id: 'b', name: 'f' },
     { type: 'tool-arguments', choice: 0, index: 1, text: '2' },
     choiceEnd('tool-calls'),
-    end(0),
+    end(4),
   ];
   for (const index of [{}, { index: 0 }]) {
     const pieces = [
@@ -111,7 +112,7 @@ test('the form before tool calls is a call as well', () => {
       { type: 'tool-call', choice: 0, index: 0, id: 'call_0', name: 'f' },
       { type: 'tool-arguments', choice: 0, index: 0, text: '{}' },
       choiceEnd('tool-calls'),
-      end(0),
+      end(2),
     ],
   );
 });
@@ -150,13 +151,13 @@ test('calls that come mixed up are told one after another, the first as it comes
     { type: 'tool-call', choice: 0, index: 2, id: 'c', name: 'h' },
     { type: 'tool-arguments', choice: 0, index: 2, text: '[]' },
   ];
-  assert.deepEqual(eventsOf([...chunks, finish('tool_calls')]), [...told, choiceEnd('tool-calls'), end(0)]);
+  assert.deepEqual(eventsOf([...chunks, finish('tool_calls')]), [...told, choiceEnd('tool-calls'), end(8)]);
   assert.deepEqual(eventsOf([...chunks.slice(0, 3), finish('length')]), [
     ...told.slice(0, 3),
     { type: 'tool-call', choice: 0, index: 1, id: 'b', name: 'g' },
     { type: 'tool-arguments', choice: 0, index: 1, text: '{"y' },
     choiceEnd('length'),
-    end(0),
+    end(5),
   ]);
 });
 
@@ -227,6 +228,80 @@ test('however servers cut calls and what they leave out, the calls are the same'
       assert.deepEqual(events.at(-2), choiceEnd('tool-calls'), name);
     }
   }
+});
+
+test('arguments that break off are a failure, except where a limit or a stop sequence may have cut them', () => {
+  const stop = { strings: ['END'], tokens: [] };
+  for (const text of ['{"x":', '{"x":"}', '["a"', '"a']) {
+    const open = call({ index: 0, id: 'a', function: { name: 'f', arguments: text } });
+    for (const after of [[finish('tool_calls')], [finish('stop')], [delta({ content: 'So' }), finish('stop')]]) {
+      assert.throws(() => eventsOf([open, ...after]), { kind: 'upstream-failed' }, text);
+    }
+    assert.throws(() => eventsOf([open, finish('tool_calls')], { stop }), { kind: 'upstream-failed' });
+    const told = { type: 'tool-arguments', choice: 0, index: 0, text };
+    assert.deepEqual(eventsOf([open, finish('length')])[1], told);
+    assert.deepEqual(eventsOf([open, finish('stop')], { stop })[1], told);
+    assert.deepEqual(eventsOf([open, finish('tool_calls', { stop_reason: 'END' })], { stop })[1], told);
+  }
+});
+
+test('however characters are cut into events, they come whole', () => {
+  const kinds: Readonly<Record<string, readonly [(piece: string) => object, more: readonly object[]]>> = {
+    text: [(content) => delta({ content }), []],
+    reasoning: [(reasoning) => delta({ reasoning }), []],
+    'tool-arguments': [
+      (piece) => call({ index: 0, function: { arguments: piece } }),
+      [call({ index: 0, id: 'a', function: { name: 'f' } })],
+    ],
+  };
+  const astral = fc.array(fc.constantFrom('🙂', '𝄞', 'a', '\ud83d', '\ude42'), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(astral, fc.array(fc.nat(16)), fc.constantFrom(...Object.keys(kinds)), (parts, cuts, kind) => {
+      const [piece, before] = kinds[kind] ?? assert.fail();
+      const whole = parts.join('');
+      const places = [0, ...cuts.filter((cut) => cut < whole.length).toSorted((a, b) => a - b), whole.length];
+      const pieces = places.slice(1).map((end, at) => whole.slice(places[at], end));
+      const events = eventsOf([...before, ...pieces.map((each) => piece(each)), finish('stop')]);
+      const told = events.flatMap((event) => (event.type === kind && 'text' in event ? [event.text] : []));
+      for (const each of told) assert.ok(each !== '' && each.isWellFormed(), JSON.stringify(each));
+      assert.equal(told.join(''), whole.toWellFormed());
+    }),
+  );
+});
+
+test('half a character that something else follows is told as a replacement before it', () => {
+  const half = '\ud83d';
+  const f = { index: 0, id: `a${half}`, function: { name: `f${half}`, arguments: '{}' } };
+  const chunks = [delta({ reasoning: half }), delta({ content: `a${half}` }), delta({ reasoning: 'b' })];
+  const events = eventsOf([...chunks, delta({ content: half }), call(f), finish('tool_calls')]);
+  assert.deepEqual(
+    events.map((event) => [event.type, 'text' in event ? event.text : undefined]),
+    [
+      ['reasoning', '\ufffd'],
+      ['text', 'a'],
+      ['text', '\ufffd'],
+      ['reasoning', 'b'],
+      ['text', '\ufffd'],
+      ['tool-call', undefined],
+      ['tool-arguments', '{}'],
+      ['choice-end', undefined],
+      ['end', undefined],
+    ],
+  );
+  assert.ok(JSON.stringify(events).includes('f\ufffd') && !JSON.stringify(events).includes('\\ud83d'));
+});
+
+test('log probabilities of half a character are told with those of its text', () => {
+  const half = (token: string): object =>
+    delta({ content: token }, { logprobs: { content: [{ token, logprob: -1 }] } });
+  const events = eventsOf([half('\ud83d'), half('\ude42'), finish('stop')], { logprobs: { top: 0 } });
+  assert.deepEqual(
+    events.flatMap((event) => (event.type === 'text' ? [[event.text, event.logprobs?.map(({ token }) => token)]] : [])),
+    [
+      ['', ['\ufffd']],
+      ['🙂', ['\ufffd']],
+    ],
+  );
 });
 
 test('where one call is allowed, the first is told', () => {

@@ -22,6 +22,7 @@ export interface AnswerNeeds {
 export function createAnswer(request: EngineRequest, needs: AnswerNeeds): Answer<EngineEvent> {
   const { newCallId, faults, recount } = needs;
   const { input } = request;
+  const wellFormed: Faults = { ...faults, failed: (what) => faults.failed(what, 'answered') };
   const toolUse = input.type === 'messages' ? input.toolUse : undefined;
   const choices = Array.from({ length: request.choices }, (_, choice) =>
     createChoice({
@@ -31,7 +32,7 @@ export function createAnswer(request: EngineRequest, needs: AnswerNeeds): Answer
       stopTokens: request.stop.tokens.flat(),
       isSingleCall: toolUse !== undefined && !toolUse.isParallel,
       newCallId,
-      faults,
+      faults: wellFormed,
     }),
   );
   const count = createUsageCount({ isPerChoice: needs.hasUsagePerChoice === true && request.choices > 1 });
@@ -41,14 +42,16 @@ export function createAnswer(request: EngineRequest, needs: AnswerNeeds): Answer
   let late: Promise<readonly EngineEvent[]> | undefined;
 
   const heard = (event: EngineEvent): void => {
-    if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
+    if ('tokens' in event) spoken += event.tokens;
+    // A name is a token at least, and so is each piece of arguments.
+    else if (event.type === 'tool-call' || event.type === 'tool-arguments') spoken++;
     if (recount && 'text' in event) said += event.text;
     tell(event);
   };
 
   const choiceAt = (index: number | null | undefined): ReturnType<typeof createChoice> => {
     const choice = choices[index ?? 0];
-    if (!choice) throw faults.failed(`sent choice ${index} of ${request.choices}`);
+    if (!choice) throw wellFormed.failed(`sent choice ${index} of ${request.choices}`);
     return choice;
   };
 
@@ -66,7 +69,11 @@ export function createAnswer(request: EngineRequest, needs: AnswerNeeds): Answer
     },
     isComplete,
     end(emit) {
-      if (!isComplete()) throw faults.failed('ended its answer before every choice had a finish reason');
+      if (!isComplete()) {
+        // A server that knows no `n` answers one choice, and that one well.
+        const fails = choices.some((choice) => choice.isEnded()) ? wellFormed : faults;
+        throw fails.failed('ended its answer before every choice had a finish reason');
+      }
       const lacks = count.lacks(spoken);
       if (recount && (lacks.prompt || lacks.completion)) {
         late = recount(said, lacks).then((counted) => [{ type: 'end', usage: count.usage(spoken, counted) }]);

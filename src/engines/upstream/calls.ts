@@ -4,6 +4,8 @@ import type { WireToolCall } from './chunk.ts';
 import type { Faults } from '../remote/faults.ts';
 import { createJsonEnd } from './json-end.ts';
 import type { JsonEnd } from './json-end.ts';
+import { createWholeCharacters } from './whole-characters.ts';
+import type { WholeCharacters } from './whole-characters.ts';
 
 export interface CallsNeeds {
   readonly choice: number;
@@ -19,11 +21,18 @@ export interface Calls {
   /**
    * What was held back is told, and nothing can be added to the calls so far.
    *
-   * @param isCut A limit ended the answer. Otherwise a call that came without arguments has `{}`.
+   * @throws ServiceError `upstream-failed` for a call whose arguments break off, when nothing explains that.
    */
-  close(emit: (event: EngineEvent) => void, end: { readonly isCut: boolean }): void;
+  close(emit: (event: EngineEvent) => void, end: CallsEnd): void;
   /** Calls that came so far. */
   count(): number;
+}
+
+interface CallsEnd {
+  /** A limit ended the answer. Otherwise a call that came without arguments has `{}`. */
+  readonly isCut: boolean;
+  /** That limit, or a stop sequence, may have ended the answer in mid-call. */
+  readonly mayBeOpen: boolean;
 }
 
 interface Call {
@@ -35,6 +44,7 @@ interface Call {
   /** Arguments that wait for the calls before this one. */
   held: string;
   hasArguments: boolean;
+  readonly characters: WholeCharacters;
   readonly end: JsonEnd;
 }
 
@@ -47,13 +57,19 @@ export function createCalls({ choice, isSingle, newCallId, faults }: CallsNeeds)
 
   const tell = (call: Call, emit: (event: EngineEvent) => void): void => {
     if (!call.isTold) {
-      emit({ type: 'tool-call', choice, index: call.index, id: call.wireId ?? newCallId(), name: call.name });
+      const id = call.wireId?.toWellFormed() ?? newCallId();
+      emit({ type: 'tool-call', choice, index: call.index, id, name: call.name.toWellFormed() });
       call.isTold = true;
     }
     if (call.held === '') return;
     emit({ type: 'tool-arguments', choice, index: call.index, text: call.held });
     heldCharacters -= call.held.length;
     call.held = '';
+  };
+
+  const hold = (call: Call, text: string): void => {
+    call.held += text;
+    heldCharacters += text.length;
   };
 
   /** The next call is told as soon as the one before it is a whole object; the name is whole when arguments begin. */
@@ -76,6 +92,7 @@ export function createCalls({ choice, isSingle, newCallId, faults }: CallsNeeds)
       isTold: false,
       held: '',
       hasArguments: false,
+      characters: createWholeCharacters(),
       end: createJsonEnd(),
     };
     calls.push(call);
@@ -95,15 +112,16 @@ export function createCalls({ choice, isSingle, newCallId, faults }: CallsNeeds)
         if (isOver) return;
         call.hasArguments = true;
         call.end.push(text);
-        call.held += text;
-        heldCharacters += text.length;
+        hold(call, call.characters.push(text));
         if (heldCharacters > UPSTREAM_EVENT_CHARACTERS_MAX) throw faults.failed('sent tool calls that are too long');
       }
       tellReady(emit);
     },
-    close(emit, { isCut }) {
+    close(emit, { isCut, mayBeOpen }) {
       for (const call of calls.slice(live)) {
         if (isSingle && call.index > 0) break;
+        if (!mayBeOpen && call.end.isOpen()) throw faults.failed('sent a tool call with broken arguments');
+        hold(call, call.characters.end());
         tell(call, emit);
         if (!call.hasArguments && !isCut) {
           emit({ type: 'tool-arguments', choice, index: call.index, text: '{}' });

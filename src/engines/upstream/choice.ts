@@ -1,9 +1,10 @@
-import type { EngineEvent } from '../../core/event.ts';
+import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import { createCalls } from './calls.ts';
 import type { WireChoice, WireDelta, WireToolCall } from './chunk.ts';
 import type { Faults } from '../remote/faults.ts';
 import { toFinishReason } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';
+import { createWholeCharacters } from './whole-characters.ts';
 
 export interface ChoiceNeeds {
   readonly choice: number;
@@ -28,6 +29,17 @@ export function createChoice(needs: ChoiceNeeds): Choice {
   const { choice, topLogprobs, stops, stopTokens = [], isSingleCall, newCallId, faults } = needs;
   let isEnded = false;
   const calls = createCalls({ choice, isSingle: isSingleCall, newCallId, faults });
+  const texts = createWholeCharacters();
+  const thoughts = createWholeCharacters();
+
+  const think = (text: string, emit: (event: EngineEvent) => void): void => {
+    if (text !== '') emit({ type: 'reasoning', choice, text, tokens: 1 });
+  };
+  const speak = (text: string, emit: (event: EngineEvent) => void, logprobs?: readonly TokenLogprob[]): void => {
+    if (text === '' && !logprobs) return;
+    const tokens = logprobs?.length ?? 1;
+    emit({ type: 'text', choice, text, tokens, phase: 0, ...(logprobs ? { logprobs } : {}) });
+  };
 
   return {
     push(wire, emit) {
@@ -43,25 +55,31 @@ export function createChoice(needs: ChoiceNeeds): Choice {
         if (saysSomething) throw faults.failed('went on after the end of a choice');
         return;
       }
-      if (text !== '' || reasoning !== '') calls.close(emit, { isCut: false });
-      if (reasoning !== '') emit({ type: 'reasoning', choice, text: reasoning, tokens: 1 });
-      if (text !== '' || logprobs)
-        emit({
-          type: 'text',
-          choice,
-          text,
-          tokens: logprobs?.length ?? 1,
-          phase: 0,
-          ...(logprobs ? { logprobs } : {}),
-        });
+      if (text !== '' || reasoning !== '') calls.close(emit, { isCut: false, mayBeOpen: false });
+      if (reasoning !== '') {
+        // What waits does not become whole any more where something else comes.
+        speak(texts.end(), emit);
+        think(thoughts.push(reasoning), emit);
+      }
+      if (text !== '' || logprobs) {
+        think(thoughts.end(), emit);
+        speak(texts.push(text), emit, logprobs);
+      }
+      if (pieces.length > 0 || wire.finish_reason) {
+        think(thoughts.end(), emit);
+        speak(texts.end(), emit);
+      }
       for (const piece of pieces) calls.push(piece, emit);
       if (!wire.finish_reason) return;
       const reason = toFinishReason(wire.finish_reason, calls.count() > 0);
       if (!reason)
         throw faults.failed(`ended with the finish reason ${JSON.stringify(wire.finish_reason.slice(0, 40))}`);
-      calls.close(emit, { isCut: reason === 'length' });
       const isHit = (each: unknown): boolean => each === wire.stop_reason || each === wire.matched_stop;
       const stop = stops.find(isHit) ?? (stopTokens.some(isHit) ? '' : undefined);
+      // Not every server says which stop sequence it was, nor that it was one.
+      const isStopped = stop !== undefined || (wire.finish_reason === 'stop' && stops.length + stopTokens.length > 0);
+      const isCut = reason === 'length';
+      calls.close(emit, { isCut, mayBeOpen: isCut || isStopped });
       emit({ type: 'choice-end', choice, reason, ...(stop === undefined ? {} : { stop }) });
       isEnded = true;
     },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UPSTREAM_TOKENS_MAX } from '../../core/limits.ts';
 
 /** What a server of this format sends. Only what is read is named; everything else in it is let through unseen. */
 const Alternative = z.object({
@@ -50,7 +51,7 @@ const Choice = z.object({
 });
 
 /** An odd count is none: no answer fails for what it is said to have cost. */
-const Tokens = z.int().min(0).nullish().catch(undefined);
+const Tokens = z.int().min(0).max(UPSTREAM_TOKENS_MAX).nullish().catch(undefined);
 
 const Usage = z.object({
   prompt_tokens: Tokens,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UPSTREAM_ASK_AGAIN_MS } from '../../core/limits.ts';
 import { streamed, testServer } from './__fixtures__/server.ts';
 import { REQUEST } from './__fixtures__/request.ts';
 
@@ -118,19 +119,81 @@ test('nonsense about itself is as good as silence', async () => {
   assert.equal(engine.capabilities.thinking, 'switch');
 });
 
-test('a failure is asked about again, and does not fail a model whose context is declared', async () => {
-  let isLoading = true;
+test('a server that cannot say what it is is taken as declared for a while, and asked again while nobody waits', async () => {
+  let isIll = true;
+  let asked = 0;
   await using server = await testServer({
-    '/v1/models': (_, response) =>
-      isLoading
-        ? response.writeHead(503).end('{"error":{"message":"Loading model","code":503}}')
-        : response.writeHead(200).end('{"data":[{"owned_by":"vllm","max_model_len":64}]}'),
+    '/v1/models': (_, response) => {
+      asked++;
+      if (isIll) response.writeHead(500).end('{"error":{"message":"no such route"}}');
+      else response.writeHead(200).end('{"data":[{"owned_by":"vllm","max_model_len":64}]}');
+    },
+    '/v1/chat/completions': streamed(FINISH),
   });
-  const engine = server.engine({ contextTokens: undefined });
-  await assert.rejects(engine.model(), { kind: 'overloaded' });
-  assert.equal((await server.engine().model()).contextTokens, 4096);
-  isLoading = false;
+  let at = 0;
+  const engine = server.engine({ contextTokens: undefined, clock: { monotonic: () => at } });
+  const { contextTokens, declaredOnly } = await engine.model();
+  assert.equal(contextTokens, 1_000_000);
+  assert.equal(declaredOnly?.why.kind, 'upstream-failed');
+  assert.ok(declaredOnly.why.cause instanceof Error);
+  assert.match(declaredOnly.why.cause.message, /^127\.0\.0\.1:\d+: answered 500: no such route \(GET \/v1\/models\)$/);
+  for (let time = 0; time < 3; time++)
+    for await (const batch of (await engine.start(REQUEST, never)).batches) assert.ok(batch.length > 0);
+  assert.equal(asked, 1);
+  isIll = false;
+  at += UPSTREAM_ASK_AGAIN_MS;
+  assert.equal((await engine.model()).contextTokens, 1_000_000);
+  const deadline = performance.now() + 5_000;
+  while ((await engine.model()).declaredOnly) {
+    assert.ok(performance.now() < deadline, 'not within five seconds');
+    await new Promise((turn) => setImmediate(turn));
+  }
   assert.equal((await engine.model()).contextTokens, 64);
+  assert.equal(engine.capabilities.thinking, 'switch');
+  assert.equal(asked, 2);
+});
+
+test('busy, broken and half-told servers fail no model, and keep what they told', async () => {
+  for (const status of [429, 502, 503]) {
+    await using server = await testServer({ '/v1/models': (_, response) => response.writeHead(status).end() });
+    assert.ok((await server.engine({ contextTokens: undefined }).model()).declaredOnly);
+  }
+  await using broken = await testServer({ '/v1/models': (_, response) => response.destroy() });
+  assert.ok((await broken.engine({ contextTokens: undefined }).model()).declaredOnly);
+  await using half = await testServer({
+    '/v1/models': LLAMA_MODELS,
+    '/props': (_, response) => response.writeHead(500).end(),
+  });
+  const engine = half.engine({ contextTokens: undefined });
+  const { contextTokens, declaredOnly } = await engine.model();
+  assert.equal(contextTokens, 2048);
+  assert.match(String(declaredOnly?.why.cause), /GET \/props/);
+  assert.ok(engine.capabilities.forwards?.includes('grammar'));
+});
+
+test('where nobody listens there is no model to assume, only a declared one', async () => {
+  await using server = await testServer({});
+  const url = 'http://127.0.0.1:1/v1';
+  await assert.rejects(server.engine({ url, contextTokens: undefined }).model(), { kind: 'upstream-failed' });
+  const declared = await server.engine({ url }).model();
+  assert.equal(declared.contextTokens, 4096);
+  assert.equal(declared.declaredOnly?.why.kind, 'upstream-failed');
+});
+
+test('a caller that goes while the server is asked what it is does not wait for that', async () => {
+  await using server = await testServer({ '/v1/models': () => undefined });
+  const engine = server.engine();
+  const caller = new AbortController();
+  const starting = engine.start(REQUEST, caller.signal);
+  const embedding = engine.embeddings?.embed({ ...REQUEST, inputs: [{ text: 'a', field: 'input' }] }, caller.signal);
+  const ranking = engine.ranking?.rank(
+    { ...REQUEST, query: { text: 'a', field: 'query' }, documents: [] },
+    caller.signal,
+  );
+  const before = performance.now();
+  caller.abort();
+  for (const call of [starting, embedding, ranking]) await assert.rejects(async () => call, { kind: 'cancelled' });
+  assert.ok(performance.now() - before < 1_000);
 });
 
 test('calls that come together ask once, and the first answer is asked for in the words of the server', async () => {

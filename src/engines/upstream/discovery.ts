@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import type { Abilities } from '../../core/abilities.ts';
+import { ServiceError } from '../../core/error.ts';
 import { UPSTREAM_ASK_MS, UPSTREAM_BODY_CHARACTERS_MAX } from '../../core/limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { present } from '../../lib/present.ts';
+import type { Address } from '../remote/address.ts';
 import { bodyText } from '../remote/body-text.ts';
 import type { Connection } from '../remote/connection.ts';
 import { refusalOf } from '../remote/refusal.ts';
+import { shownBy, UpstreamCause } from '../upstream-cause.ts';
 
 /** What a server told about itself and its model; what it kept to itself is absent. */
 export interface Found {
@@ -18,11 +21,13 @@ export interface Found {
   /** Answers of one request that it can run side by side. */
   readonly choicesMax?: number;
   readonly abilities: Abilities;
+  /** It could not be asked, or not for everything: the last failure. */
+  readonly failure?: ServiceError;
 }
 
 export interface DiscoveryNeeds {
   readonly connection: Connection;
-  readonly host: string;
+  readonly address: Address;
   /** The model's name at the server. */
   readonly model: string;
   /** Known without asking. */
@@ -66,20 +71,27 @@ const OWNERS: ReadonlyMap<string | null | undefined, ServerKind> = new Map([
 
 /**
  * Asks a server what it is and what its model can do: the list of models tells all kinds apart, then the kind's own
- * question. What it does not know is no failure.
+ * question. What it does not know is no failure. A server that cannot say what it is may still answer requests: what it
+ * did not tell is absent then, and `failure` says why.
  *
- * @throws ServiceError where it does not answer, or cannot now.
+ * @throws ServiceError `upstream-failed` where nobody is there at all.
  */
-export async function discover({ connection, host, model, kind: declared }: DiscoveryNeeds): Promise<Found> {
-  const models = Models.safeParse(await told(connection, 'models')).data?.data ?? [];
+export async function discover({ connection, address, model, kind: declared }: DiscoveryNeeds): Promise<Found> {
+  const ask = (path: string): Promise<Told> => told(connection, address, path);
+  const list = await ask('models');
+  const models = Models.safeParse(list.value).data?.data ?? [];
   const card =
     models.find(({ id, aliases }) => id === model || aliases?.includes(model)) ??
     (models.length === 1 ? models[0] : undefined);
-  const kind = declared ?? OWNERS.get((card ?? models[0])?.owned_by) ?? kindOfHost(host);
-  const further = await askKind(kind, connection);
+  const kind = declared ?? OWNERS.get((card ?? models[0])?.owned_by) ?? kindOfHost(address.host);
+  const further = list.failure ? { abilities: {} } : await askKind(kind, ask);
   return {
     kind,
-    ...present({ contextTokens: card?.max_model_len ?? card?.meta?.n_ctx, vocabularySize: card?.meta?.n_vocab }),
+    ...present({
+      contextTokens: card?.max_model_len ?? card?.meta?.n_ctx,
+      vocabularySize: card?.meta?.n_vocab,
+      failure: list.failure,
+    }),
     ...further,
   };
 }
@@ -87,13 +99,17 @@ export async function discover({ connection, host, model, kind: declared }: Disc
 const kindOfHost = (host: string): ServerKind =>
   /(^|\.)openai\.(com|azure\.com)(:\d+)?$/.test(host) ? 'openai' : 'unknown';
 
-async function askKind(kind: ServerKind, connection: Connection): Promise<Omit<Found, 'kind'>> {
+async function askKind(kind: ServerKind, ask: (path: string) => Promise<Told>): Promise<Omit<Found, 'kind'>> {
   switch (kind) {
-    case 'llama-server':
-      return fromProps(Props.safeParse(await told(connection, '/props')).data);
+    case 'llama-server': {
+      const { value, failure } = await ask('/props');
+      return { ...fromProps(Props.safeParse(value).data), ...present({ failure }) };
+    }
     case 'sglang': {
-      const info = ModelInfo.safeParse(await told(connection, '/get_model_info')).data;
-      return { abilities: present({ vision: info?.has_image_understanding, audio: info?.has_audio_understanding }) };
+      const { value, failure } = await ask('/get_model_info');
+      const info = ModelInfo.safeParse(value).data;
+      const abilities = present({ vision: info?.has_image_understanding, audio: info?.has_audio_understanding });
+      return { abilities, ...present({ failure }) };
     }
     default:
       return { abilities: {} };
@@ -126,8 +142,28 @@ function fromProps(props: z.output<typeof Props> | undefined): Omit<Found, 'kind
   };
 }
 
-/** Undefined: the server knows no such question. */
-async function told(connection: Connection, path: string): Promise<unknown> {
+interface Told {
+  /** Undefined: the server knows no such question. */
+  readonly value?: unknown;
+  readonly failure?: ServiceError;
+}
+
+async function told(connection: Connection, address: Address, path: string): Promise<Told> {
+  try {
+    return { value: await answerTo(connection, path) };
+  } catch (thrown) {
+    if (shownBy(thrown) === 'unreachable') throw thrown;
+    return { failure: asking(address.of(path).pathname, ServiceError.from(thrown)) };
+  }
+}
+
+/** The log is to know which question failed: people look for it among the answers. */
+function asking(pathname: string, { kind, message, retryAfterSeconds, cause }: ServiceError): ServiceError {
+  const why = cause instanceof Error ? cause.message : message;
+  return new ServiceError(kind, message, { retryAfterSeconds, cause: new UpstreamCause(`${why} (GET ${pathname})`) });
+}
+
+async function answerTo(connection: Connection, path: string): Promise<unknown> {
   const call = await connection.get(path, { answerMs: UPSTREAM_ASK_MS });
   const { response, watch, why } = call;
   const status = response.statusCode ?? 0;

@@ -3,6 +3,8 @@ export interface JsonEnd {
   push(text: string): void;
   /** Never for what is neither. */
   isReached(): boolean;
+  /** It began and lacks its end: an object, a list or a string. */
+  isOpen(): boolean;
 }
 
 export function createJsonEnd(): JsonEnd {
@@ -24,5 +26,6 @@ export function createJsonEnd(): JsonEnd {
       }
     },
     isReached: () => isReached,
+    isOpen: () => !isReached && (depth !== 0 || isInString),
   };
 }

@@ -13,7 +13,7 @@ export const toLogprobs = (tokens: readonly WireLogprob[], top: number): TokenLo
 
 /** Servers that give no bytes mean those of the text; −9999 and the like stand for minus infinity. */
 const toAlternative = ({ token, bytes, logprob }: WireAlternative): AlternativeToken => ({
-  token,
+  token: token.toWellFormed(),
   bytes: bytes ?? [...encoder.encode(token)],
   logprob: logprob === null || logprob === undefined || logprob < LOGPROB_MIN ? undefined : logprob,
 });

@@ -290,7 +290,11 @@ test('forms, limits, log probabilities and ends are said so that the server hold
     add_generation_prompt: false,
   });
   assert.deepEqual(at('sglang', { input }), { ...PLAIN, messages, continue_final_message: true });
-  assert.throws(() => at('openai', { input }), { kind: 'unsupported', param: 'messages[0].partial' });
+  assert.throws(() => at('openai', { input }), {
+    kind: 'unsupported',
+    message: 'The model of this request runs on a server that has no way to continue a message.',
+    param: 'messages[0].partial',
+  });
 });
 
 test('images go as they came, and are refused by name where the server says that it has no eyes', () => {

@@ -26,7 +26,7 @@ type ChatInput = Extract<EngineInput, { type: 'messages' }>;
 export function requestBody(request: EngineRequest, { model, server, abilities }: BodyNeeds): object {
   const { input, stop, choices, maxTokens, maxTotalTokens } = request;
   if (input.type !== 'messages') throw new ServiceError('internal', 'a chat engine was given a prompt');
-  if (request.phases.length > 0) throw unsupported('thinking in phases', undefined);
+  if (request.phases.length > 0) throw unsupported('way to think in phases', undefined);
   checkImages(input.messages, abilities);
   return {
     ...chatBody(input, { model, server }),
@@ -75,7 +75,7 @@ function checkImages(messages: readonly Message[], abilities: Abilities | undefi
 function toContinuation(messages: readonly Message[], { continuation }: Server): object {
   const at = messages.findIndex(({ partial }) => partial);
   if (at < 0) return {};
-  if (!continuation) throw unsupported('the continuation of a message', `messages[${at}].partial`);
+  if (!continuation) throw unsupported('way to continue a message', `messages[${at}].partial`);
   return continuation;
 }
 
@@ -125,7 +125,7 @@ function toSampling({ topK, logitBias, ...rest }: Sampling, { sampling: words }:
 
 function toStopTokens(tokens: readonly (readonly number[])[], { stopTokens }: Server): object {
   if (tokens.length === 0) return {};
-  if (stopTokens === undefined) throw unsupported('token ids as stop sequences', 'stop');
+  if (stopTokens === undefined) throw unsupported('stop sequences of token ids', 'stop');
   if (tokens.some(({ length }) => length !== 1)) throw unsupported('stop sequences of several token ids', 'stop');
   return { [stopTokens]: tokens.flat() };
 }

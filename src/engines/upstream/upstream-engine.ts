@@ -1,11 +1,14 @@
 import { ServiceError } from '../../core/error.ts';
 import { systemIds } from '../../core/id.ts';
 import type { Ids } from '../../core/id.ts';
-import { TOKEN_ID_MAX, UPSTREAM_ASK_MS, UPSTREAM_CONTEXT_TOKENS } from '../../core/limits.ts';
+import { TOKEN_ID_MAX, UPSTREAM_ASK_AGAIN_MS, UPSTREAM_ASK_MS, UPSTREAM_CONTEXT_TOKENS } from '../../core/limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
+import { systemClock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { present } from '../../lib/present.ts';
 import type { EngineRequest, LoadedModel, RankingEngine, TextEngine } from '../engine.ts';
 import { createAddress } from '../remote/address.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import { batchesOf } from '../remote/batches-of.ts';
 import { createConnection } from '../remote/connection.ts';
 import type { CallOptions, ProxyEnvironment, RemoteTimeouts } from '../remote/connection.ts';
@@ -39,43 +42,56 @@ export interface UpstreamOptions {
   /** The variables that name proxies. Absent for servers of our own. */
   readonly proxies?: ProxyEnvironment | undefined;
   readonly ids?: Pick<Ids, 'toolCall'>;
+  readonly clock?: Pick<Clock, 'monotonic'>;
 }
 
 /**
  * One server that speaks the chat-completions format, as an engine: it renders prompts and parses outputs itself.
  *
  * What it is and what its model can do is asked once, before the first answer; a server that is silent about it is taken
- * as declared. `start` resolves with the head of the answer. An answer counts as finished when every choice has said why
+ * as declared. So is one that fails at that question: it is asked again later, and no request waits for that. `start` resolves with the head of the answer. An answer counts as finished when every choice has said why
  * it ended; anything less is a rejection, whatever the upstream's status or end mark.
  * @throws ServiceError `upstream-failed` when the key cannot stand in a header.
  */
 export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
-  const { model, kind, contextTokens, forward = [], ids = systemIds } = options;
+  const { model, kind, contextTokens, forward = [], ids = systemIds, clock = systemClock } = options;
   const connection = createConnection(options);
   const { faults } = connection;
-  const { host } = createAddress(options.url);
+  const address = createAddress(options.url);
   const declared: Found = { kind: kind ?? 'unknown', abilities: {} };
   let found = declared;
   let capabilities = capabilitiesOf(found, forward);
   let asking: Promise<Found> | undefined;
 
-  /** @throws ServiceError when it cannot be asked now; the next call asks again. */
-  const ask = (): Promise<Found> => {
-    asking ??= discover({ connection, host, model, kind }).then(
-      (told) => {
-        found = told;
-        capabilities = capabilitiesOf(told, forward);
-        return told;
-      },
-      (thrown: unknown) => {
-        asking = undefined;
-        throw thrown;
-      },
-    );
-    return asking;
+  let hasTold = false;
+  /** When it may be asked again, in ms of the clock. */
+  let againAt = 0;
+
+  const discovered = async (): Promise<Found> => {
+    try {
+      const told = await discover({ connection, address, model, kind });
+      found = told.failure ? moreOf(found, told) : told;
+      capabilities = capabilitiesOf(found, forward);
+      hasTold = true;
+      return found;
+    } finally {
+      againAt = clock.monotonic() + UPSTREAM_ASK_AGAIN_MS;
+      asking = undefined;
+    }
+  };
+  /** @throws ServiceError where nobody is there; the next call asks again. */
+  const ask = async (): Promise<Found> => {
+    if (!hasTold) return await (asking ??= discovered());
+    if (found.failure && !asking && clock.monotonic() >= againAt) {
+      asking = discovered();
+      // What is known so far stays.
+      asking.catch(() => undefined);
+    }
+    return found;
   };
   /** A server that cannot say what it is now may still answer; where it does not, the call itself tells why. */
-  const known = (): Promise<Found> => ask().catch(() => declared);
+  const known = (): Promise<Found> =>
+    ask().catch((thrown: unknown) => ({ ...declared, failure: ServiceError.from(thrown) }));
 
   const tokenizerOf = ({ kind: of }: Found): Tokenizer | undefined =>
     createTokenizer({ connection, server: SERVERS[of], model });
@@ -96,7 +112,7 @@ export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
   const ranking = createRemoteRanking({ ...pooling, areLogits: () => SERVERS[found.kind].scoresAreLogits });
   const ranker: RankingEngine = {
     async rank(request, signal) {
-      if (SERVERS[(await known()).kind].ranks) return ranking.rank(request, signal);
+      if (SERVERS[(await unlessAborted(known(), signal)).kind].ranks) return ranking.rank(request, signal);
       throw new ServiceError('unsupported', 'The model of this request runs on a server that does not rank documents.');
     },
   };
@@ -108,12 +124,16 @@ export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
     },
     embeddings: {
       dimensions: () => embeddings.dimensions(),
-      embed: async (request, signal) => known().then(() => embeddings.embed(request, signal)),
+      async embed(request, signal) {
+        await unlessAborted(known(), signal);
+        return embeddings.embed(request, signal);
+      },
     },
     ...(SERVERS[declared.kind].ranks ? { ranking: ranker } : {}),
     async start(request, signal) {
       // Nobody waits for what is declared; only about images there is more to know.
-      const { kind: is, abilities } = kind === undefined || hasImages(request) ? await known() : found;
+      const isAsked = kind === undefined || hasImages(request);
+      const { kind: is, abilities } = isAsked ? await unlessAborted(known(), signal) : found;
       const server = SERVERS[is];
       const body = JSON.stringify(requestBody(request, { model, server, abilities }));
       const call = await connection.post('chat/completions', body, { requestId: request.id, signal });
@@ -143,6 +163,14 @@ export function createUpstreamEngine(options: UpstreamOptions): TextEngine {
 const hasImages = ({ input }: EngineRequest): boolean =>
   input.type === 'messages' && input.messages.some(({ content }) => content.some(({ type }) => type === 'image'));
 
+/** A failure takes nothing away of what was told before. */
+const moreOf = (before: Found, told: Found): Found => ({
+  ...before,
+  ...told,
+  kind: told.kind === 'unknown' ? before.kind : told.kind,
+  abilities: { ...before.abilities, ...told.abilities },
+});
+
 /** What is declared goes before what is told. */
 function modelOf(found: Found, contextTokens: number | undefined): LoadedModel {
   return {
@@ -155,5 +183,6 @@ function modelOf(found: Found, contextTokens: number | undefined): LoadedModel {
     bosToken: found.bosToken ?? '',
     eosToken: found.eosToken ?? '',
     abilities: found.abilities,
+    ...(found.failure ? { declaredOnly: { why: found.failure } } : {}),
   };
 }

@@ -6,11 +6,11 @@ export interface UsageCount {
   /** The last that a server tells is the whole, and often the only one. */
   take(wire: WireUsage): void;
   /**
-   * @param spoken Pieces of text that came, which are at least as many tokens: the bound where nobody knows better.
+   * @param spoken Pieces of text and of calls that came, which are at least as many tokens: the bound where nobody knows better.
    * @param counted What we counted ourselves, in the place of what is lacking.
    */
   usage(spoken: number, counted?: Counted): Usage;
-  /** What the server did not tell, or told as what cannot be: an empty prompt, or text from no token. */
+  /** What the server did not tell, or told as what cannot be: an empty prompt, or an answer from no token. */
   lacks(spoken: number): { readonly prompt: boolean; readonly completion: boolean };
 }
 

@@ -68,10 +68,21 @@ test('what cannot be is not told on, and fails no answer', async () => {
     'much',
     { prompt_tokens: -1, completion_tokens: -5 },
     { prompt_tokens: 0, completion_tokens: 0 },
+    { prompt_tokens: 9e15, completion_tokens: 2 ** 31, prompt_tokens_details: { cached_tokens: 2 ** 40 } },
     { prompt_tokens: 'x', completion_tokens: 1.5, prompt_tokens_details: 3, completion_tokens_details: 'y' },
   ]) {
     assert.deepEqual(await usageOf([...SAID, told(odd)]), least, JSON.stringify(odd));
   }
+});
+
+test('a call is at least as many tokens as the pieces it came in', async () => {
+  const piece = (of: object): object => ({
+    choices: [{ index: 0, delta: { tool_calls: [{ index: 0, function: of }] } }],
+  });
+  const called = [piece({ name: 'f', arguments: '' }), piece({ arguments: '{"a":' }), piece({ arguments: '1}' })];
+  const least = { promptTokens: 0, cachedTokens: 0, completionTokens: 3 };
+  assert.deepEqual(await usageOf([...called, finish()]), least);
+  assert.deepEqual(await usageOf([...called, finish(), told({ completion_tokens: 0 })]), least);
 });
 
 test('what the server does not tell is counted with its tokenizer', async () => {

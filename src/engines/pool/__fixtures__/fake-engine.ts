@@ -4,12 +4,13 @@ import type { EngineEvent } from '../../../core/event.ts';
 import { NO_STOP } from '../../../core/request.ts';
 import { abortReason } from '../../abort-reason.ts';
 import type { EngineRequest, EngineStart, LoadedModel, TextEngine } from '../../engine.ts';
+import { UpstreamCause } from '../../upstream-cause.ts';
 
 /** What becomes of one start. */
 export type Outcome =
   | { readonly type: 'answer'; readonly told?: Omit<EngineStart, 'batches'> }
   /** `at`: in `start`, in the iteration before any event, or after one. */
-  | { readonly type: 'fail'; readonly at: 'start' | 'iteration' | 'mid-answer'; readonly kind: ErrorKind; readonly retryAfterSeconds?: number }
+  | { readonly type: 'fail'; readonly at: 'start' | 'iteration' | 'mid-answer'; readonly kind: ErrorKind; readonly retryAfterSeconds?: number; readonly isWeak?: boolean }
   /** Ends without any event. */
   | { readonly type: 'vanish' }
   /** Silent until its signal aborts. */
@@ -82,8 +83,8 @@ export function createFakeEngine({ outcome, onStart, onEvent, onOver }: FakeNeed
   };
 }
 
-const failure = ({ kind, retryAfterSeconds }: Extract<Outcome, { type: 'fail' }>): ServiceError =>
-  new ServiceError(kind, `fake: ${kind}`, { retryAfterSeconds, cause: new Error('why it failed') });
+const failure = ({ kind, retryAfterSeconds, isWeak = false }: Extract<Outcome, { type: 'fail' }>): ServiceError =>
+  new ServiceError(kind, `fake: ${kind}`, { retryAfterSeconds, cause: new UpstreamCause('why it failed', isWeak ? 'answered' : undefined) });
 
 const silence = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
@@ -92,9 +93,9 @@ const silence = (signal: AbortSignal): Promise<never> =>
   });
 
 /** A conversation; another text is another beginning. */
-export const ask = (text = 'Hi', id = 'r1'): EngineRequest => ({
+export const ask = (text = 'Hi', id = 'r1', key = 'key_1'): EngineRequest => ({
   id,
-  owner: { workspace: 'primary', key: 'key_1' },
+  owner: { workspace: 'primary', key },
   input: { type: 'messages', messages: [{ role: 'user', content: [{ type: 'text', text }] }] },
   sampling: {},
   stop: NO_STOP,

@@ -105,7 +105,14 @@ export const diesInMidAnswer: Play = stream((response) => {
   response.write(say('naïve '), () => setTimeout(() => response.destroy(), 20));
 });
 
-/** Ways to fail before the first event. */
+/** Ways to fail before the first event, in good form: they may be the request's fault. */
+export const WEAK_FAULTS: Readonly<Record<string, Play>> = {
+  'sends an error in a 200': streamed(frame({ error: { message: 'CUDA out of memory', code: 500 } })),
+  'sends an error in a whole 200': reply(200, { error: { message: 'out of memory' } }),
+  'answers 500': reply(500, { error: { message: 'worker died' } }),
+};
+
+/** Others, that are the server's own. */
 export const FAULTS: Readonly<Record<string, Play>> = {
   'closes the connection': (response) => response.destroy(),
   'dies after its head': stream((response) => setImmediate(() => response.destroy())),
@@ -114,13 +121,10 @@ export const FAULTS: Readonly<Record<string, Play>> = {
   'drips comments only': dripsNothing,
   'sends garbage': streamed('data: {"choices": [{]\n\n'),
   'sends a page': (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>'),
-  'sends an error in a 200': streamed(frame({ error: { message: 'CUDA out of memory', code: 500 } })),
-  'sends an error in a whole 200': reply(200, { error: { message: 'out of memory' } }),
   'sends an empty 200': (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(),
   'sends an empty stream': streamed(''),
   'sends the end mark only': streamed(frame('[DONE]')),
   'ends in half a character': streamed(Buffer.from(say('漢')).subarray(0, -10)),
-  'answers 500': reply(500, { error: { message: 'worker died' } }),
   'answers 502 with a page': reply(502, '<h1>Bad gateway</h1>', { 'content-type': 'text/html' }),
   'answers 401': reply(401, { error: { message: 'wrong key' } }),
   'answers 404': reply(404, { error: { message: 'no such model' } }),
