@@ -57,9 +57,11 @@ export function createHouse(
     signal: caller.signal,
     log: { add: (facts) => void Object.assign(books.facts, facts), warn: () => undefined },
   };
+  const catalogue = catalogueOf(entry);
+  const engineFor = async () => ({ engine, release: () => void books.leasesReleased++ });
   const generate = createGenerate({
-    catalogue: catalogueOf(entry),
-    engineFor: async () => ({ engine, release: () => void books.leasesReleased++ }),
+    catalogue,
+    engineFor,
     styleOf: () => ({ stopTokens: [] }),
     admission: {
       admit: async () => {
@@ -74,6 +76,9 @@ export function createHouse(
   return {
     books,
     caller,
+    context,
+    /** What else is built over the pipeline needs. */
+    parts: { generate, catalogue, engineFor },
     generate: (request: Partial<GenerationRequest> = {}) =>
       generate({ ...REQUEST, ...request }, { interface: 'chat' }, context),
   };
