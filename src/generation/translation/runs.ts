@@ -27,6 +27,8 @@ export interface Runs {
   count(): number;
   /** What no run heard of the request. */
   ignored(): readonly string[];
+  /** The caller has a token limit. */
+  readonly isLimited: boolean;
   /** Takes tokens of an answer that was taken off the caller's limit. */
   spend(tokens: number): void;
   /** The caller's token limit is used up. */
@@ -70,6 +72,7 @@ export function createRuns(request: GenerationRequest, { generate, options, sour
       // A model that begins with an empty line has not said anything yet.
       return told.text.trim() === '' && told.usage.completionTokens > 0 ? await runOnce(attempt, NO_STOP) : told;
     },
+    isLimited: Number.isFinite(left),
     usage: () => usage,
     count: () => count,
     ignored: () => [...ignored],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findLanguage } from './languages.ts';
 import { withTermsReplaced, withWordings, withoutDoubling } from './term-marks.ts';
-import { createTermFinder, showsWording } from './terms.ts';
+import { createTermFinder, showsWording, withWantedCase } from './terms.ts';
 
 const found = (text: string, ...sources: string[]): string[] =>
   createTermFinder(sources.map((source) => ({ source, target: 'x' })))(text).map(({ source }) => source);
@@ -57,6 +57,18 @@ describe('a wording of the target', () => {
     ] as const)
       assert.ok(!showsWording(text, wording), text);
   });
+});
+
+it('wordings get the case that is wanted, and may begin a sentence', () => {
+  const terms = [
+    { source: 'a', target: 'City Green' },
+    { source: 'b', target: 'médiathèque' },
+    { source: 'c', target: 'API' },
+  ];
+  assert.equal(
+    withWantedCase('In the city green. Médiathèque or MÉDIATHÈQUEs, apis.', terms),
+    'In the City Green. Médiathèque or Médiathèques, apis.',
+  );
 });
 
 describe('wordings put into the source', () => {

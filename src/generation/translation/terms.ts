@@ -56,6 +56,23 @@ export function createTermFinder(terms: readonly Term[]): (text: string) => read
 export const showsWording = (text: string, wording: string): boolean =>
   wordingPattern(tidy(wording), '', { mayInflect: true }).test(text.normalize('NFC'));
 
+/**
+ * Wordings as they were wanted: `city green` where `City Green` is. The first letter stays a capital where the text has one:
+ * a sentence may begin with it.
+ */
+export function withWantedCase(text: string, terms: readonly Term[]): string {
+  let result = text;
+  for (const { target } of terms) {
+    result = result.replaceAll(wordingPattern(tidy(target), 'g', { mayInflect: true }), (shown) => {
+      const begin = shown.slice(0, target.length);
+      if (begin === target || begin.toLowerCase() !== target.toLowerCase()) return shown;
+      const isCapital = begin[0] !== begin[0]?.toLowerCase();
+      return `${isCapital ? begin[0] : target[0]}${target.slice(1)}${shown.slice(target.length)}`;
+    });
+  }
+  return result;
+}
+
 /** One wording for what looks alike: composed characters, single blanks. */
 const tidy = (wording: string): string => wording.normalize('NFC').trim().replaceAll(/\s+/g, ' ');
 

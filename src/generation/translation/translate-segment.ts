@@ -3,7 +3,7 @@ import { mark, unmark, unmarkWhatIsThere } from './marks.ts';
 import type { Marked } from './marks.ts';
 import type { RunText } from './run-text.ts';
 import { withTermsReplaced, withWordings, withoutDoubling } from './term-marks.ts';
-import { showsWording } from './terms.ts';
+import { showsWording, withWantedCase } from './terms.ts';
 import type { FoundTerm } from './terms.ts';
 import { tidyAnswer } from './tidy-answer.ts';
 
@@ -51,7 +51,8 @@ export async function translateSegment(text: string, needs: SegmentNeeds): Promi
   const attempt = async (asked: Partial<Attempt>, inBrackets: readonly FoundTerm[] = []): Promise<Candidate> => {
     const terms = found;
     const answer = await needs.run({ text: source, hasMarks, terms, hasWordings: false, kept: [], ...asked });
-    const line = withoutDoubling(tidyAnswer(answer.text, source), inBrackets, needs.target);
+    const once = withoutDoubling(tidyAnswer(answer.text, source), inBrackets, needs.target);
+    const line = withWantedCase(once, found);
     return {
       ...judge(line, marked, found),
       isCut: answer.reason === 'length',

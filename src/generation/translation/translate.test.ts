@@ -58,6 +58,21 @@ describe('a translation', () => {
     assert.equal(asked.length, 0);
   });
 
+  it('works on the next segment while one is told, unless the caller has a limit', async () => {
+    for (const [limit, begun] of [
+      [{}, ['One.', 'Two.']],
+      [{ maxTokens: 9 }, ['One.']],
+    ] as const) {
+      const { translate, asked } = createTranslator(upper);
+      const { batches } = await translate(wishFor('One.\nTwo.\nThree.', {}, limit), { interface: 'chat' }, CONTEXT);
+      await batches[Symbol.asyncIterator]().next();
+      assert.deepEqual(
+        asked.map(({ text }) => text),
+        [...begun],
+      );
+    }
+  });
+
   it('takes exact hits of the memory as they are, and shows near ones as examples', async () => {
     const { whole, asked } = createTranslator(upper);
     const memory = [
@@ -235,9 +250,9 @@ describe('a translation that is given up', () => {
   const start = async (text: string) => {
     const ended: boolean[] = [];
     const engine = createScriptedEngine({
-      script: () => [
+      script: ({ input }) => [
         { type: 'tokens', tokens: ['Eins.'] },
-        ...(text.includes('hang') ? [{ type: 'hang' } as const] : []),
+        ...(JSON.stringify(input).includes('hang') ? [{ type: 'hang' } as const] : []),
       ],
       contextTokens: 1_000,
       onRunEnd: ({ isCancelled }) => void ended.push(isCancelled),
@@ -264,8 +279,8 @@ describe('a translation that is given up', () => {
     assert.deepEqual([house.books.permits, house.books.releases], [1, 1]);
   });
 
-  it('by its caller between two segments does not begin the next', async () => {
-    const { house, translation } = await start('One.\nTwo.');
+  it('by its caller between two segments gives everything back', async () => {
+    const { house, translation } = await start('One.\nTwo hang.');
     const reader = translation.batches[Symbol.asyncIterator]();
     assert.ok(!(await reader.next()).done);
     house.caller.abort(new Error('gone'));

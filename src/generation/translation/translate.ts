@@ -13,6 +13,8 @@ import type { DetectLanguage } from './detect-language.ts';
 import { createMemory } from './memory.ts';
 import { pack } from './pack.ts';
 import type { Unit } from './pack.ts';
+import { runAhead } from './run-ahead.ts';
+import type { RunAhead } from './run-ahead.ts';
 import { createRuns } from './runs.ts';
 import type { Runs } from './runs.ts';
 import { splitText } from './split-text.ts';
@@ -55,15 +57,17 @@ export function createTranslate({ generate, detectLanguage, ...counting }: Needs
     const units = pack(splitText(text, { locale, charactersMax }), { charactersMax, knownFor: memory.exact });
     const report = createTermReport();
     const findTerms = createTermFinder(options.terms);
-    const translate = (segment: string): Promise<SegmentResult> =>
-      translateSegment(segment, { target: options.target, findTerms, run: runs.run });
+    const segments = runAhead(
+      units.filter(({ type }) => type === 'segment').map((unit) => unit.text),
+      {
+        // What the caller's limit leaves for one segment is known when the one before it is done.
+        ahead: runs.isLimited ? 0 : SEGMENTS_AHEAD,
+        work: (segment) => translateSegment(segment, { target: options.target, findTerms, run: runs.run }),
+      },
+    );
     try {
-      const segment = units.find(({ type }) => type === 'segment');
-      const first = segment && translate(segment.text);
-      // It is awaited again where it is told; nobody may be there to.
-      first?.catch(() => undefined);
-      await Promise.race([started.promise, first]);
-      const parts = translated(units, first, translate, { options, runs, report });
+      if (units.some(({ type }) => type === 'segment')) await Promise.race([started.promise, segments.at(0)]);
+      const parts = translated(units, segments, { options, runs, report });
       return {
         batches: events(parts, { runs, stop, report, context }),
         ignored: [...runs.ignored(), ...unheard(request)],
@@ -75,6 +79,9 @@ export function createTranslate({ generate, detectLanguage, ...counting }: Needs
     }
   };
 }
+
+/** Ours: segments that are translated beside the one whose turn it is; engines do several streams in little more time than one. */
+const SEGMENTS_AHEAD = 1;
 
 /** Wishes that have no place where a text is put together from several answers. */
 const unheard = ({ stop, logprobs, outputFormat }: GenerationRequest): string[] => [
@@ -91,12 +98,11 @@ interface Part {
 /** The translation piece by piece, each with what stands before it. Ends early at the caller's token limit. */
 async function* translated(
   units: readonly Unit[],
-  first: Promise<SegmentResult> | undefined,
-  translate: (segment: string) => Promise<SegmentResult>,
+  segments: RunAhead<SegmentResult>,
   { options, runs, report }: { readonly options: TranslationOptions; readonly runs: Runs; readonly report: TermReport },
 ): AsyncGenerator<Part> {
   let waiting = '';
-  let isFirst = true;
+  let next = 0;
   let isCut = false;
   let isOpen = false;
   for (const unit of units) {
@@ -111,8 +117,7 @@ async function* translated(
         yield { text: waiting, reason: 'length' };
         return;
       }
-      const result = await (isFirst && first ? first : translate(unit.text));
-      isFirst = false;
+      const result = await segments.at(next++);
       runs.spend(result.tokens);
       report.add(result.found, result.missed);
       isCut ||= result.isCut;
