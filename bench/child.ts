@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 /** A server or peer in a process of its own, asked over IPC, so that its CPU time is its own. */
 export interface Child {
+  readonly pid: number;
   ask<T>(question: unknown): Promise<T>;
   stop(): Promise<void>;
 }
@@ -23,6 +24,7 @@ export async function startChild(file: string, env: Readonly<Record<string, stri
     Promise.race([new Promise<T>((resolve) => child.once('message', (message) => resolve(message as T))), ended]);
   await answer();
   return {
+    pid: child.pid ?? 0,
     ask<T>(question: unknown) {
       child.send(question as object);
       return answer<T>();

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startChild } from './child.ts';
-import { createClient } from './load.ts';
-import type { Answer } from './load.ts';
+import { createClient, tokensPerSecond } from './load.ts';
 import { alternate, ratioOf } from './pairs.ts';
 import type { Row } from './table.ts';
 
@@ -61,7 +60,7 @@ export async function engine(modelFile: string, modelsFolder: string, note: (tex
           ...variant,
         };
         const answers = await Promise.all(Array.from({ length: streams }, () => client.call(body)));
-        return answers.reduce((sum, answer) => sum + tokensPerSecond(answer), 0);
+        return answers.reduce((sum, answer) => sum + tokensPerSecond(answer, TOKENS), 0);
       };
     const direct = (streams: number, style: 'lock-step' | 'free') => () =>
       library.ask<number>({ streams, style, tokens: TOKENS, prompt: PROMPT });
@@ -133,13 +132,4 @@ export async function engine(modelFile: string, modelsFolder: string, note: (tex
     await Promise.all([service.stop(), library.stop()]);
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** From a stream's first token to its last, as the library side counts. */
-function tokensPerSecond({ status, text, pieces }: Answer): number {
-  if (status !== 200) throw new Error(`the service answered ${status}: ${text.slice(0, 300)}`);
-  const withText = pieces.filter((piece) => /"content":"[^"]/.test(piece.text));
-  const first = withText[0]?.atMs ?? 0;
-  const last = withText.at(-1)?.atMs ?? 0;
-  return ((TOKENS - 1) / (last - first)) * 1000;
 }

@@ -19,11 +19,24 @@ export async function alternate(
   b: () => Promise<number>,
   note: (text: string) => void,
 ): Promise<Pairs> {
-  const results = { a: [] as number[], b: [] as number[] };
+  const [ofA, ofB] = await inTurn(rounds, [a, b], note);
+  return { a: ofA ?? [], b: ofB ?? [] };
+}
+
+/** Runs all sides once a round, forwards and backwards by turns; the results lie as the sides do. */
+export async function inTurn<Result>(
+  rounds: number,
+  sides: readonly (() => Promise<Result>)[],
+  note: (text: string) => void,
+): Promise<readonly (readonly Result[])[]> {
+  const results = sides.map((): Result[] => []);
   for (let round = 0; round < rounds; round++) {
     note(`round ${round + 1} of ${rounds}`);
-    const order = round % 2 === 0 ? (['a', 'b'] as const) : (['b', 'a'] as const);
-    for (const side of order) results[side].push(await (side === 'a' ? a : b)());
+    const order = round % 2 === 0 ? [...sides.keys()] : [...sides.keys()].toReversed();
+    for (const at of order) {
+      const side = sides[at];
+      if (side) results[at]?.push(await side());
+    }
   }
   return results;
 }

@@ -1,29 +1,80 @@
-// `npm run bench [gateway|engine|schemas|translation …]`: ratios side by side in one run, printed as one table.
+// `npm run bench [-- PART …]`: ratios side by side in one run, printed as one table.
 import { existsSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { modelsFolder } from '../test/models-folder.ts';
 import { engine } from './engine.ts';
 import { gateway } from './gateway.ts';
+import { besideLlamaServer } from './llama-server.ts';
+import { proxies } from './proxies.ts';
 import { schemaAnswers } from './schemas.ts';
 import { table } from './table.ts';
 import type { Row } from './table.ts';
 import { translation } from './translation.ts';
+import { underLoad } from './under-load.ts';
 
-const wanted = process.argv.slice(2);
 const note = (text: string): void => void process.stderr.write(`  ${text}\n`);
-const rows: Row[] = [];
-
-if (wanted.length === 0 || wanted.includes('gateway')) rows.push(...(await gateway(note)));
-const remarks: string[] = [];
 const folder = modelsFolder();
 const file = join(folder, 'qwen2.5-coder-0.5b-instruct-q4_k_m.gguf');
+
+interface Part {
+  readonly needsWeights: boolean;
+  /** What its first run does that takes long; such a part runs only when it is named. */
+  readonly setUp?: string;
+  run(): Promise<{ readonly rows: readonly Row[]; readonly remarks: readonly string[] }>;
+}
+
+const rowsOf = async (rows: Promise<readonly Row[]>) => ({ rows: await rows, remarks: [] });
+
+const PARTS: Readonly<Record<string, Part>> = {
+  gateway: { needsWeights: false, run: () => rowsOf(gateway(note)) },
+  load: { needsWeights: false, run: () => underLoad(note) },
+  engine: { needsWeights: true, run: () => rowsOf(engine(file, folder, note)) },
+  schemas: {
+    needsWeights: true,
+    run: async () => ({ rows: [], remarks: [await schemaAnswers(folder, note)] }),
+  },
+  translation: {
+    needsWeights: true,
+    setUp: 'and each other translates 900 sentences, half an hour and more',
+    run: async () => ({ rows: [], remarks: [await translation(folder, note)] }),
+  },
+  proxies: {
+    needsWeights: false,
+    setUp: 'installs LiteLLM and Portkey, three minutes',
+    run: () => rowsOf(proxies(note)),
+  },
+  'llama-server': {
+    needsWeights: true,
+    setUp: 'builds llama.cpp, ten minutes',
+    run: () => besideLlamaServer(file, folder, note),
+  },
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in PARTS));
+if (unknown.length > 0) {
+  process.stderr.write(`no part ${unknown.join(', ')}: there are ${Object.keys(PARTS).join(', ')}\n`);
+  process.exit(2);
+}
+
 const hasWeights = existsSync(file);
-if (!hasWeights) note(`no ${file}: parley models pull svc-plus`);
-if (hasWeights && (wanted.length === 0 || wanted.includes('engine'))) rows.push(...(await engine(file, folder, note)));
-if (hasWeights && (wanted.length === 0 || wanted.includes('schemas'))) remarks.push(await schemaAnswers(folder, note));
-// Takes half an hour: only for those who ask.
-if (hasWeights && wanted.includes('translation')) remarks.push(await translation(folder, note));
+const rows: Row[] = [];
+const remarks: string[] = [];
+for (const [name, part] of Object.entries(PARTS)) {
+  if (wanted.length > 0 ? !wanted.includes(name) : part.setUp !== undefined) continue;
+  if (part.needsWeights && !hasWeights) {
+    note(`${name} is left out, there is no ${file}: parley models pull svc-plus`);
+    continue;
+  }
+  const { rows: more, remarks: said } = await part.run();
+  rows.push(...more);
+  remarks.push(...said);
+}
+if (wanted.length === 0) {
+  const others = Object.entries(PARTS).filter(([, { setUp }]) => setUp !== undefined);
+  for (const [name, { setUp }] of others) note(`not run: npm run bench -- ${name} (its first run ${setUp})`);
+}
 
 const machine = `${availableParallelism()} cores (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
 process.stdout.write(

@@ -102,7 +102,7 @@ export function createSummary({
 const SLOW_MS = 1_000;
 
 /** Passes whose tests need what CI installs: a model, a client, an engine process. */
-const REQUIRED_PASSES: ReadonlySet<string> = new Set(['process', 'model', 'clients']);
+const REQUIRED_PASSES: ReadonlySet<string> = new Set(['process', 'engine', 'model', 'clients']);
 
 function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;

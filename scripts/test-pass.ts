@@ -6,8 +6,10 @@ import { endGroup, signalGroup, spawnGroup } from './process-group.ts';
 export interface TestPass {
   readonly name: string;
   readonly files: readonly string[];
-  /** One process for all files (fast; for tests that start nothing), or one for each, one after the other. */
+  /** One process for many files (fast; for tests that start nothing), or one for each. */
   readonly isolation: 'none' | 'process';
+  /** Processes of test files that run side by side. */
+  readonly atOnce: number;
   /** For a single test, in ms. */
   readonly testTimeoutMs: number;
   /** For the whole pass, in ms; beyond it, everything it started is killed. */
@@ -29,7 +31,20 @@ const STREAMS_CLOSE_MS_MAX = 2_000;
  * Runs test files under node:test. Every finished test is handed to `onTest` at once.
  * @returns what went wrong besides failed tests: a crash, a timeout, a process left running.
  */
-export async function runTestPass(
+export async function runTestPass(pass: TestPass, onTest: (test: FinishedTest) => void): Promise<readonly string[]> {
+  // With a process for each file, the runner itself starts so many; without, there is one runner for each share.
+  const shares = pass.isolation === 'process' ? [pass.files] : deal(pass.files, pass.atOnce);
+  const faults = await Promise.all(shares.map((files) => runFiles({ ...pass, files }, onTest)));
+  return faults.flat();
+}
+
+/** Every so-manieth file, in order: neighbours in a folder often take alike. */
+function deal(files: readonly string[], hands: number): readonly (readonly string[])[] {
+  const shares = Array.from({ length: hands }, (_, hand) => files.filter((_, at) => at % hands === hand));
+  return shares.filter((share) => share.length > 0);
+}
+
+async function runFiles(
   { showOutput = printOutput, ...pass }: TestPass,
   onTest: (test: FinishedTest) => void,
 ): Promise<readonly string[]> {
@@ -39,7 +54,7 @@ export async function runTestPass(
       '--disable-warning=ExperimentalWarning',
       '--test',
       `--test-isolation=${pass.isolation}`,
-      '--test-concurrency=1',
+      `--test-concurrency=${pass.atOnce}`,
       `--test-timeout=${pass.testTimeoutMs}`,
       '--test-reporter=./scripts/reporter.ts',
       ...pass.files,

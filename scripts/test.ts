@@ -1,6 +1,7 @@
 // `npm test`: everything, and what CI runs. `--check`: its part without model, client and process tests. `--golden`:
 // writes the golden files anew. Other arguments: only test files whose path contains one of them.
 import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { modelsFolder } from '../test/models-folder.ts';
 import { CHECKS, runCheck } from './checks.ts';
@@ -17,10 +18,14 @@ interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
   readonly showsEach: boolean;
 }
 
+/** Engines of tests have one thread each; more of them than processors, and tests with a time limit would fail for nothing. */
+const AT_ONCE = Math.min(2, availableParallelism());
+
 const UNIT: PassPlan = {
   name: 'unit',
   globs: ['src/**/*.test.ts', 'test/tidy.test.ts', 'test/contracts/**/*.test.ts', 'scripts/**/*.test.ts'],
   isolation: 'none',
+  atOnce: AT_ONCE,
   testTimeoutMs: 20_000,
   passTimeoutMs: 120_000,
   needsWeights: false,
@@ -32,15 +37,28 @@ const LATER: readonly PassPlan[] = [
     name: 'process',
     globs: ['test/process/**/*.test.ts', 'test/crash/**/*.test.ts'],
     isolation: 'process',
+    atOnce: AT_ONCE,
     testTimeoutMs: 90_000,
     passTimeoutMs: 300_000,
     needsWeights: false,
     showsEach: true,
   },
   {
-    name: 'model',
-    globs: ['test/model/**/*.test.ts'],
+    // What it asks of the engine has limits of time, which hold where nobody else has one running.
+    name: 'engine',
+    globs: ['test/model/engine-*.test.ts'],
     isolation: 'process',
+    atOnce: 1,
+    testTimeoutMs: 180_000,
+    passTimeoutMs: 700_000,
+    needsWeights: true,
+    showsEach: true,
+  },
+  {
+    name: 'model',
+    globs: ['test/model/**/!(engine-*).test.ts'],
+    isolation: 'process',
+    atOnce: AT_ONCE,
     testTimeoutMs: 180_000,
     passTimeoutMs: 700_000,
     needsWeights: true,
@@ -50,6 +68,7 @@ const LATER: readonly PassPlan[] = [
     name: 'clients',
     globs: ['test/clients/**/*.test.ts'],
     isolation: 'process',
+    atOnce: AT_ONCE,
     testTimeoutMs: 180_000,
     passTimeoutMs: 700_000,
     needsWeights: true,

@@ -5,6 +5,7 @@ import { ServiceError } from '../core/error.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createService } from '../service/service.ts';
 import type { Service } from '../service/service.ts';
+import { createPrimary } from '../service/workers/primary.ts';
 import { createProgressPrinter } from '../weights/progress-printer.ts';
 import type { ProgressStream } from '../weights/progress-printer.ts';
 import { firstAnswer } from './first-answer.ts';
@@ -33,7 +34,8 @@ export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
     .action(async (_options: unknown, command: Command) => {
       const flags = command.optsWithGlobals<Readonly<Record<string, unknown>>>();
       const { config, file } = load(flags);
-      const service = await createService(config, { environment: env });
+      const create = config.workers > 1 ? createPrimary : createService;
+      const service = await create(config, { environment: env });
       const stop = new AbortController();
       const stopped = onSignals(stop);
       try {

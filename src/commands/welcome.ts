@@ -45,7 +45,11 @@ const addressLines = ({ region, url, regions }: ListenAddress): string[] =>
   regions.flatMap(({ id, hosts }) => [
     regionName(id),
     ...(id === region
-      ? [`  chat completions   ${url}/compatible-mode/v1   (or ${url}/v1)`, `  native             ${url}/api/v1`]
+      ? [
+          `  chat completions   ${url}/compatible-mode/v1   (or ${url}/v1)`,
+          `  messages           ${url}/apps/anthropic`,
+          `  native             ${url}/api/v1`,
+        ]
       : []),
     ...hosts.map(
       ({ pattern, isDeprecated }) =>

@@ -63,6 +63,8 @@ export const ConfigSchema = z.strictObject({
   host: text.default('127.0.0.1'),
   /** 0: any free one. */
   port: whole(0, 65_535).default(8000),
+  /** Processes that answer requests. They share the port; the engines are shared too, and started once. */
+  workers: whole(1, 256).default(1),
   /** How callers reach us, for URLs that we hand out. */
   publicUrl: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
   regions: z
@@ -89,6 +91,10 @@ export const ConfigSchema = z.strictObject({
     .strictObject(
       {
         kind: oneOf(['llama', 'scripted']).default('llama'),
+        /** What runs our weights: the embedded engine, or llama.cpp's own server where that is on this machine. */
+        prefer: oneOf(['embedded', 'llama-server']).default('embedded'),
+        /** Where that server is; default: along PATH. */
+        llamaServer: text.optional(),
         threads: whole(1, 1024).optional(),
         /** Answers that run side by side. */
         sequences: whole(1, 256).default(4),

@@ -38,6 +38,12 @@ export const SETTINGS: readonly Setting[] = [
     flag: { name: 'port', option: '--port <number>', description: 'port to listen on; 0: any free one' },
   },
   {
+    path: 'workers',
+    type: 'number',
+    env: 'PARLEY_WORKERS',
+    flag: { name: 'workers', option: '--workers <number>', description: 'processes that answer requests' },
+  },
+  {
     path: 'publicUrl',
     type: 'text',
     env: 'PARLEY_PUBLIC_URL',
@@ -60,6 +66,8 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'extraModelsFolders', type: 'paths', env: 'PARLEY_MODELS' },
   { path: 'hubUrl', type: 'text', env: 'PARLEY_HUB_URL' },
   { path: 'engine.kind', type: 'text', env: 'PARLEY_ENGINE_KIND' },
+  { path: 'engine.prefer', type: 'text', env: 'PARLEY_ENGINE_PREFER' },
+  { path: 'engine.llamaServer', type: 'text', env: 'PARLEY_ENGINE_LLAMA_SERVER' },
   { path: 'engine.sequences', type: 'number', env: 'PARLEY_ENGINE_SEQUENCES' },
   { path: 'engine.contextTokens', type: 'number', env: 'PARLEY_ENGINE_CONTEXT_TOKENS' },
   { path: 'engine.gpu', type: 'boolean', env: 'PARLEY_ENGINE_GPU' },

@@ -4,6 +4,7 @@
  */
 export const ERROR_KINDS = [
   'invalid-request',
+  'context-exceeded',
   'unauthenticated',
   'forbidden',
   'workspace-denied',
@@ -30,6 +31,12 @@ export const ERROR_KINDS = [
 
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
+/** Tokens that were sent (or more: counting may stop early), and how many there may be at most. */
+export interface Excess {
+  readonly tokens: number;
+  readonly tokensMax: number;
+}
+
 export interface ErrorFacts {
   /** The request field at fault, as the caller wrote it, e.g. `messages[2].content`. */
   param?: string | undefined;
@@ -37,6 +44,8 @@ export interface ErrorFacts {
   retryAfterSeconds?: number | undefined;
   /** Methods a path does serve; becomes Allow. */
   allow?: readonly string[] | undefined;
+  /** Of `context-exceeded`, where somebody counted. */
+  excess?: Excess | undefined;
   /** For our log only; never leaves the house. */
   cause?: unknown;
 }
@@ -48,13 +57,15 @@ export class ServiceError extends Error {
   readonly param: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: readonly string[] | undefined;
+  readonly excess: Excess | undefined;
 
-  constructor(kind: ErrorKind, message: string, { param, retryAfterSeconds, allow, cause }: ErrorFacts = {}) {
+  constructor(kind: ErrorKind, message: string, { param, retryAfterSeconds, allow, excess, cause }: ErrorFacts = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.param = param;
     this.retryAfterSeconds = retryAfterSeconds;
     this.allow = allow;
+    this.excess = excess;
   }
 
   /** The one funnel: whatever is not ours becomes `internal` with a fixed text, and keeps its cause for the log. */

@@ -213,8 +213,33 @@ export const UPSTREAM_CONNECT_MS = 5_000;
 /** Ours: ms from there to an upstream's first event; queues and long prompts take their time. Beyond: RequestTimeOut. */
 export const UPSTREAM_FIRST_TOKEN_MS = 180_000;
 
+/** Ours: calls at a time in which one prompt is made into tokens, where a server takes one text with each. */
+export const TOKEN_SERVER_CALLS_AT_ONCE = 8;
+
+/**
+ * Ours: calls at a time for tokens of llama.cpp's server. A connection holds one of its threads, also for 5 s after a call,
+ * and it has 4 more of them than slots: what is beyond waits for that long, health checks too.
+ */
+export const LLAMA_ASKED_AT_ONCE = 2;
+
+/** Ours: pieces of prompts whose tokens an engine keeps, and their characters in all. Beyond: the server is asked again. */
+export const PROMPT_PIECES_KEPT_MAX = 1_024;
+export const PROMPT_PIECES_KEPT_CHARS_MAX = 1024 * 1024;
+
+/** Ours: token ids whose texts a server is asked for at a time. Its answer has about 30 characters for each. */
+export const VOCABULARY_SLICE_TOKENS = 16_384;
+
 /** Ours: silence, in ms, of an upstream in mid-answer. Beyond: the answer breaks off. */
 export const UPSTREAM_IDLE_MS = 60_000;
+
+/** Ours: ms that an upstream has for a question that generates nothing: what it is, whether it works, tokens. Beyond: no answer. */
+export const UPSTREAM_ASK_MS = 5_000;
+
+/**
+ * Ours: the context assumed where neither the catalogue nor the upstream tells one. Beyond: the upstream itself refuses what is
+ * too long for it.
+ */
+export const UPSTREAM_CONTEXT_TOKENS = 1_000_000;
 
 /** Ours: characters of one event of an upstream's stream. Beyond: the answer breaks off. */
 export const UPSTREAM_EVENT_CHARACTERS_MAX = 4 * 1024 * 1024;
@@ -230,6 +255,64 @@ export const UPSTREAM_MESSAGE_CODE_POINTS_MAX = 500;
 
 /** Ours: ms that an upstream has to close its answer after the end mark. Beyond: the connection is not used again. */
 export const UPSTREAM_TAIL_MS = 1_000;
+
+/**
+ * Ours: addresses of a pool that one request may be put to before its first event. Beyond: the last one's failure is told.
+ * More would multiply the load on a pool that is failing already.
+ */
+export const POOL_ATTEMPTS_MAX = 3;
+
+/** Ours: characters of a conversation's beginning that decide on its address. What differs only behind them goes together. */
+export const POOL_AFFINITY_CHARACTERS_MAX = 8_192;
+
+/**
+ * Ours: requests by which the address that knows a beginning may be ahead of the least busy one, and the share of the
+ * latter's where that is more. Beyond: the request goes to the least busy. In a batch a few more cost less than a long
+ * prompt that is computed anew.
+ */
+export const POOL_AFFINITY_LEAD_MAX = 4;
+export const POOL_AFFINITY_LEAD_SHARE_MAX = 0.25;
+
+/** Ours: failures in a row after which an address gets no more requests for a while. One or two may be the requests' fault. */
+export const POOL_FAILURES_IN_ROW_MAX = 3;
+
+/** Ours: outcomes of an address that are remembered, and the failures among them after which the same happens. */
+export const POOL_OUTCOMES_KEPT = 20;
+export const POOL_FAILURES_KEPT_MAX = 10;
+
+/**
+ * Ours: ms that such an address is left alone at first and at most; doubles with each trial that fails. The first is
+ * about a restart behind a balancer, the last is how late a repaired server may be noticed.
+ */
+export const POOL_BACKOFF_MS_MIN = 1_000;
+export const POOL_BACKOFF_MS_MAX = 60_000;
+
+/** Ours: ms that an address is left alone which was busy and did not say for how long. */
+export const POOL_REST_MS = 1_000;
+
+/** Ours: ms, about, between two looks at which addresses are to be probed. */
+export const POOL_HEALTH_MS = 1_000;
+
+/** Ours: ms between probes of an address whose last request failed. */
+export const POOL_PROBE_SUSPECT_MS = 5_000;
+
+/** Ours: ms without a request after which an address is probed, and between such probes. */
+export const POOL_PROBE_IDLE_MS = 60_000;
+
+/** Ours: ms that a probe may take. Beyond: it counts as failed. */
+export const POOL_PROBE_MS_MAX = 5_000;
+
+/** Ours: probes of one pool that run at the same time. Beyond: they wait for the next look. */
+export const POOL_PROBES_AT_ONCE = 4;
+
+/** Ours: ms that the first address's word on the model waits for what the others say. */
+export const POOL_MODEL_WAIT_MS = 1_000;
+
+/** Ours: ms after which an address that did not tell its model is asked again. */
+export const POOL_MODEL_AGAIN_MS = 60_000;
+
+/** Ours: ms that an answer which has begun may wait for its first reader. Beyond: it is given up. */
+export const POOL_UNREAD_MS_MAX = 60_000;
 
 /** Ours: how long a stream that broke off may take, in ms, to tell what it consumed. Beyond: the log line goes without. */
 export const RELEASE_MS_MAX = 500;

@@ -12,6 +12,8 @@ import type { Triggers } from './triggers.ts';
 /** A token as the sampler gave it. `L`: what is known of how likely it was. */
 export interface SampledToken<L> {
   readonly id: number;
+  /** As many as came together, where a server tells several at once; 1 unless told. The id is that of the last. */
+  readonly tokens?: number;
   readonly bytes: Uint8Array;
   /** The model's own end. */
   readonly isEnd: boolean;
@@ -90,11 +92,9 @@ const ONE_ANSWER: readonly Phase[] = [{ kind: 'answer' }];
 
 export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: OutputNeeds<L>): ChoiceOutput<L> {
   const phases = call.phases.length > 0 ? call.phases : ONE_ANSWER;
-  let phase = 0;
   let current: Phase = { kind: 'answer' };
   let phaseTokens = 0;
-  let total = 0;
-  let thought = 0;
+  let phasePushes = 0;
   let unreported = 0;
   let emptyInRow = 0;
   let splitter = createUtf8Splitter();
@@ -112,12 +112,14 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
   const beginPhase = (position: number): void => {
     const found = phases[position];
     assert(found, 'the phases of a call lead to each other');
-    phase = position;
+    now.phase = position;
+    now.kind = found.kind;
     current = found;
     phaseTokens = 0;
+    phasePushes = 0;
     splitter = createUtf8Splitter();
     const until = current.until?.text;
-    const stops = current.kind === 'answer' ? call.stop.strings : [];
+    const stops = now.kind === 'answer' ? call.stop.strings : [];
     matcher = createStopMatcher(until === undefined ? stops : [...stops, until]);
     context = createContextCut();
     recent = '';
@@ -126,17 +128,20 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     charsIn = 0;
     charsOut = 0;
   };
-  beginPhase(0);
-
   /** Says the next characters, and with them the tokens that `isOut`. */
   const tell = (id: number, text: string, isOut: (entry: Pending<L>) => boolean): void => {
     charsOut += text.length;
-    const kept = pending.findIndex((entry) => !isOut(entry));
-    const released = pending.splice(0, kept < 0 ? pending.length : kept).map(({ token }) => token);
-    const logprobs =
-      current.kind === 'answer' ? released.flatMap((token) => (token.logprobs ? [token.logprobs] : [])) : [];
+    const logprobs: L[] = [];
+    let released = 0;
+    for (const entry of pending) {
+      if (!isOut(entry)) break;
+      released++;
+      if (entry.token.logprobs && now.kind === 'answer') logprobs.push(entry.token.logprobs);
+    }
+    pending.splice(0, released);
     if (text === '' && logprobs.length === 0) return;
-    say({ phase, id, tokens: unreported, text, ...(logprobs.length > 0 ? { logprobs } : {}) });
+    const said = { phase: now.phase, id, tokens: unreported, text };
+    say(logprobs.length > 0 ? { ...said, logprobs } : said);
     unreported = 0;
   };
   const isOut = ({ endChar }: Pending<L>): boolean => endChar <= charsOut;
@@ -150,7 +155,7 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     pending.push({ token, startChar: charsIn, endChar: charsIn + (isHalf ? 1 : piece.length) });
     context.add(token.bytes, piece);
     charsIn += piece.length;
-    const hit = triggers.find(phase, recent, piece);
+    const hit = triggers.find(now.phase, recent, piece);
     if (current.triggers) recent = (recent + piece).slice(-TRIGGER_WINDOW_CHARS);
     // A stop string counts only if it ends no later than the trigger's text.
     const { text, match, rest = '' } = matcher.push(hit ? piece.slice(0, hit.end) : piece);
@@ -183,9 +188,10 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
 
   const finish = (reason: FinishReason): Finished => ({ type: 'finished', reason });
   const stopped = (stop: string): Finished => ({ type: 'finished', reason: 'stop', stop });
-  const isStop = (text: string): boolean => current.kind === 'answer' && call.stop.strings.includes(text);
-  const isAllUsed = (): boolean => total >= (call.maxTotalTokens ?? Infinity);
-  const isAnswerUsed = (): boolean => current.kind !== 'thought' && total - thought >= (call.maxTokens ?? Infinity);
+  const isStop = (text: string): boolean => now.kind === 'answer' && call.stop.strings.includes(text);
+  const isAllUsed = (): boolean => now.tokens >= (call.maxTotalTokens ?? Infinity);
+  const isAnswerUsed = (): boolean =>
+    now.kind !== 'thought' && now.tokens - now.thoughtTokens >= (call.maxTokens ?? Infinity);
 
   const goOn = (position: number, goes: Omit<PhaseEnd, 'type'>): Verdict => {
     if (isAllUsed()) return finish('length');
@@ -216,19 +222,13 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     return settle(flush({ isCut: true }), () => (isOver ? finish('length') : leave(context.at(charsOut), 'length')));
   };
 
-  return {
-    get phase() {
-      return phase;
-    },
-    get kind() {
-      return current.kind;
-    },
-    get tokens() {
-      return total;
-    },
-    get thoughtTokens() {
-      return thought;
-    },
+  // Fields, not getters: an object literal with a getter gets a hidden class of its own each time it is made, which keeps
+  // all that the getter sees until the next full collection.
+  const now: { -readonly [Name in keyof ChoiceOutput<L>]: ChoiceOutput<L>[Name] } = {
+    phase: 0,
+    kind: 'answer',
+    tokens: 0,
+    thoughtTokens: 0,
     cut() {
       const found = flush({ isCut: true });
       return found?.type === 'text' && isStop(found.text) ? stopped(found.text) : finish('length');
@@ -236,14 +236,17 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
     push(token) {
       if (token.isEnd)
         return settle(flush({ isCut: false }), () =>
-          current.kind === 'answer' ? finish('stop') : leave({ keepTokens: phaseTokens, keepText: '' }, 'stop'),
+          now.kind === 'answer' ? finish('stop') : leave({ keepTokens: phasePushes, keepText: '' }, 'stop'),
         );
-      phaseTokens++;
-      total++;
-      unreported++;
-      if (current.kind === 'thought') thought++;
+      const count = token.tokens ?? 1;
+      phasePushes++;
+      phaseTokens += count;
+      now.tokens += count;
+      unreported += count;
+      if (now.kind === 'thought') now.thoughtTokens += count;
+      const stops = now.kind === 'answer' ? call.stop.tokens : [];
+      if (stops.length === 0 && heldTokens.length === 0) return settle(release(token), checkLimits);
       heldTokens.push(token);
-      const stops = current.kind === 'answer' ? call.stop.tokens : [];
       const hit = stops.find((stop) => endsWith(heldTokens, stop, stop.length));
       if (hit) {
         heldTokens.splice(heldTokens.length - hit.length);
@@ -257,6 +260,8 @@ export function createChoiceOutput<L>(call: OutputCall, { triggers, say }: Outpu
       return checkLimits();
     },
   };
+  beginPhase(0);
+  return now;
 }
 
 const endsWith = (tokens: readonly { id: number }[], stop: readonly number[], length: number): boolean => {

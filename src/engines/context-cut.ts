@@ -1,6 +1,6 @@
 /** What of a phase's tokens stays in the context when its output ends in the middle of a token. */
 export interface Kept {
-  /** So many of the phase's tokens stay. */
+  /** So many of the phase's tokens stay; what came together counts as one. */
   readonly keepTokens: number;
   /** Stood behind them in tokens that leave: it is put in again as text. */
   readonly keepText: string;

@@ -48,13 +48,20 @@ async function* retryUnspoken(
   yield* (await again()).batches;
 }
 
-/** The same batches; their failure goes through `fail`, which says what it really was. */
+/**
+ * The same batches; their failure goes through `fail`, which says what it really was.
+ * @param onBatch Hears of each before its reader.
+ */
 export async function* failingWith<T>(
   batches: AsyncIterable<T>,
   fail: (error: unknown) => Promise<never>,
+  onBatch: () => void = () => undefined,
 ): AsyncGenerator<T, void> {
   try {
-    yield* batches;
+    for await (const batch of batches) {
+      onBatch();
+      yield batch;
+    }
   } catch (error) {
     await fail(error);
   }

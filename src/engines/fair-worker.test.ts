@@ -74,7 +74,7 @@ describe('a thread that many wait for', () => {
 
   it('is not to blame where it did not run: it was stopped, or the machine busy', async () => {
     let cpu = 0;
-    const worker = create({ msMax: 20, cpuMs: () => cpu });
+    const worker = create({ msMax: 200, cpuMs: () => cpu });
     const answer = worker.ask('hang', of('k'));
     let isOver = false;
     const over = (): void => void (isOver = true);
@@ -85,7 +85,7 @@ describe('a thread that many wait for', () => {
         if (++looks < 5) return;
         clearInterval(timer);
         resolve(undefined);
-      }, 20);
+      }, 220);
     });
     assert.equal(isOver, false);
     cpu = 1_000;

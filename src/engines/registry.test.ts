@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
+import { systemClock } from '../lib/clock.ts';
 import type { TextEngine } from './engine.ts';
 import { createRegistry } from './registry.ts';
+import type { RegistryOptions } from './registry.ts';
 import { createScriptedEngine } from './scripted/scripted-engine.ts';
 
 /** A registry, and which of its engines were made and closed. */
-function createShelf(enginesMax: number) {
-  const registry = createRegistry({ enginesMax });
+function createShelf(enginesMax: number, more: Pick<Partial<RegistryOptions>, 'recall' | 'clock'> = {}) {
+  const registry = createRegistry<TextEngine>({ enginesMax, clock: systemClock, ...more });
   const made: string[] = [];
   const closed: string[] = [];
   const engineOf = (key: string): TextEngine => ({
@@ -53,7 +55,7 @@ describe('the registry of engines', () => {
     assert.deepEqual(closed, ['b']);
     second.release();
     await use('d');
-    assert.deepEqual(closed, ['b', 'a', 'c']);
+    assert.deepEqual(closed, ['b', 'c', 'a']);
   });
 
   it('does not close one that somebody is still waiting for', async () => {
@@ -76,6 +78,39 @@ describe('the registry of engines', () => {
     await use('a');
     await use('b');
     assert.deepEqual(closed, ['a']);
+  });
+
+  it('asks holders elsewhere before it makes room, and believes when they used it last', async () => {
+    let now = 0;
+    const held: (() => void)[] = [];
+    const recall = async (): Promise<void> => {
+      for (const release of held.splice(0)) release();
+    };
+    const { lease, use, closed } = createShelf(2, { recall, clock: { monotonic: () => now } });
+    const a = await lease('a');
+    now = 1_000;
+    const b = await lease('b');
+    now = 100_000;
+    held.push(
+      () => a.release(10),
+      () => b.release(60_000),
+    );
+    await use('c');
+    assert.deepEqual(closed, ['b']);
+    assert.equal(held.length, 0);
+  });
+
+  it('closes those idle ones that are meant', async () => {
+    const { lease, use, closed, registry } = createShelf(3);
+    const busy = await lease('a');
+    await use('b');
+    await registry.closeIdle(() => false);
+    assert.deepEqual(closed, []);
+    await registry.closeIdle(() => true);
+    assert.deepEqual(closed, ['b']);
+    busy.release();
+    await registry.closeIdle(() => true);
+    assert.deepEqual(closed, ['b', 'a']);
   });
 
   it('closes all', async () => {

@@ -43,7 +43,8 @@ export interface ChildEnd {
   readonly signal?: NodeJS.Signals | null;
 }
 
-export interface Supervisor<Ready> {
+/** Something that is kept running for those who call it: a child of ours, or one that another process of ours keeps. */
+export interface Supervised<Ready> {
   /**
    * The running child; starts it when it is not there yet.
    * @throws ServiceError `overloaded` when it does not come up in time, or keeps failing.
@@ -56,9 +57,13 @@ export interface Supervisor<Ready> {
    */
   gone(ready: Ready): Promise<boolean>;
   readonly state: 'stopped' | 'starting' | 'ready' | 'failing';
+  /** Ends it, as far as this caller is concerned. */
+  stop(): Promise<void>;
+}
+
+export interface Supervisor<Ready> extends Supervised<Ready> {
   /** Process id while there is a child. */
   readonly pid: number | undefined;
-  stop(): Promise<void>;
 }
 
 export interface SupervisorLog {

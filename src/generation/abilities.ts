@@ -3,13 +3,19 @@ import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { GenerationRequest, Sampling } from '../core/request.ts';
 import type { LoadedModel, TextEngine } from '../engines/engine.ts';
-import { canKeepThoughts, canThink } from './thinking.ts';
+import { canKeepThoughts, canThink, opensThoughts } from './thinking.ts';
 
-/** What a loaded model adds to its entry. */
-export const knownOf = ({ contextTokens, abilities }: LoadedModel): Known => ({
-  contextTokens,
-  abilities: abilities ?? {},
-});
+/** What a loaded model adds to its entry. Of a model whose prompts we write, its template and special tokens tell. */
+export const knownOf = (
+  { contextTokens, abilities, chatTemplate = '', specialTokens }: LoadedModel,
+  { input, logprobs }: Pick<TextEngine['capabilities'], 'input' | 'logprobs'>,
+): Known => {
+  if (input === 'chat') return { contextTokens, abilities: abilities ?? {} };
+  const thinking = opensThoughts(chatTemplate, specialTokens) ? ('native' as const) : (false as const);
+  const fillInTheMiddle = specialTokens.some((token) => /fim.?middle/i.test(token));
+  const told = { tools: true, logprobs: logprobs !== false, thinking, fillInTheMiddle };
+  return { contextTokens, abilities: { ...told, ...abilities } };
+};
 
 /**
  * Refuses what the model of a request cannot do.

@@ -38,40 +38,52 @@ export interface ChatTemplateOptions {
 
 export function createChatTemplate({ source, specialTokens, bosToken, eosToken }: ChatTemplateOptions): ChatTemplate {
   const program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
-  const special = specialPattern(specialTokens);
+  const globals = createGlobals({ bosToken, eosToken });
+  const special = specialTexts(specialTokens);
   // Nobody outside sees it, so nobody can write it.
   const mark = `\uFDD0${randomBytes(8).toString('hex')}\uFDD1`;
   return {
     render(variables) {
-      const defused = special ? defuse(variables, special, mark) : variables;
-      const text = run(program, { bos_token: bosToken, eos_token: eosToken, ...(defused as typeof variables) });
-      return toSegments(text, special, mark);
+      // Most conversations hold nothing that reads like a special token, and need no copy.
+      if (!holdsSpecial(variables, special)) return toSegments(run(program, globals, variables), special.pattern);
+      const text = run(program, globals, defuse(variables, special.pattern, mark) as typeof variables);
+      return toSegments(text, special.pattern)
+        .map((segment) => (segment.special ? segment : { ...segment, text: segment.text.replaceAll(mark, '') }))
+        .filter(({ text: clean }) => clean !== '');
     },
   };
 }
 
-function run(program: ReturnType<typeof parse>, variables: Readonly<Record<string, unknown>>): string {
-  const environment = new Environment();
-  environment.set('none', null);
-  environment.set('None', null);
-  for (const [name, value] of [
-    ['true', true],
-    ['false', false],
-    ['True', true],
-    ['False', false],
-  ] as const)
-    environment.set(name, value);
-  environment.set('range', boundedRange);
-  environment.set('raise_exception', (message: unknown) => {
-    throw new ServiceError('invalid-request', `The model's template refuses these messages: ${String(message)}`, {
-      param: 'messages',
-    });
-  });
-  environment.set('strftime_now', (format: unknown) => strftime(new Date(), String(format)));
-  for (const [name, value] of Object.entries(variables)) environment.set(name, value);
+/** What every template can use besides its variables; made once, as a rendering leaves nothing in it. */
+function createGlobals({ bosToken, eosToken }: Pick<ChatTemplateOptions, 'bosToken' | 'eosToken'>): Scope {
+  const globals = new GlobalScope();
+  const values = {
+    none: null,
+    None: null,
+    true: true,
+    false: false,
+    True: true,
+    False: false,
+    bos_token: bosToken,
+    eos_token: eosToken,
+    range: boundedRange,
+    raise_exception(message: unknown) {
+      throw new ServiceError('invalid-request', `The model's template refuses these messages: ${String(message)}`, {
+        param: 'messages',
+      });
+    },
+    strftime_now: (format: unknown) => strftime(new Date(), String(format)),
+  };
+  for (const [name, value] of Object.entries(values)) globals.set(name, value);
+  return globals;
+}
+
+function run(program: ReturnType<typeof parse>, globals: Scope, variables: Readonly<Record<string, unknown>>): string {
+  const scope = new TemplateEnvironment(globals);
+  for (const [name, value] of Object.entries(variables)) scope.set(name, value);
   let value: unknown;
   try {
-    value = new BoundedInterpreter(environment).run(program).value;
+    value = new BoundedInterpreter(scope).run(program).value;
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     if (error instanceof TemplateLimitError)
@@ -89,20 +101,38 @@ function run(program: ReturnType<typeof parse>, variables: Readonly<Record<strin
 /** A rendering that does not end within our limits. */
 class TemplateLimitError extends RangeError {}
 
-/** The library's declarations lose their types under Node's module resolution; this is what we use of the class. */
-type InterpreterClass = new (environment: unknown) => {
+/** The library's declarations lose their types under Node's module resolution; this is what we use of its classes. */
+type InterpreterClass = new (scope: unknown) => {
   run(program: unknown): { value: unknown };
-  evaluate(statement: unknown, environment: unknown): { value: unknown };
+  evaluate(statement: unknown, scope: unknown): { value: unknown };
 };
 const TemplateInterpreter: InterpreterClass = Interpreter;
+
+interface Scope {
+  set(name: string, value: unknown): unknown;
+  /** The scope that has the variable. */
+  resolve(name: string): unknown;
+}
+type EnvironmentClass = new (parent?: Scope) => Scope;
+const TemplateEnvironment: EnvironmentClass = Environment;
+
+/**
+ * The outermost scope. What it lacks is undefined; the library throws an error and catches it to find that out, which
+ * costs some microseconds for each variable that a template asks for and is not given.
+ */
+class GlobalScope extends TemplateEnvironment {
+  override resolve(): unknown {
+    return this;
+  }
+}
 
 /** Counts steps and looks at sizes, so that no template can hold the process up. */
 class BoundedInterpreter extends TemplateInterpreter {
   #steps = 0;
 
-  override evaluate(statement: unknown, environment: unknown): { value: unknown } {
+  override evaluate(statement: unknown, scope: unknown): { value: unknown } {
     if (++this.#steps > STEPS_MAX) throw new TemplateLimitError(`it takes more than ${STEPS_MAX} steps`);
-    const result = super.evaluate(statement, environment);
+    const result = super.evaluate(statement, scope);
     if (typeof result.value === 'string' && result.value.length > VALUE_CHARS_MAX)
       throw new TemplateLimitError(`it makes more than ${VALUE_CHARS_MAX} characters`);
     return result;
@@ -117,10 +147,30 @@ function boundedRange(start: number, stop?: number, step = 1): number[] {
   return Array.from({ length: count }, (_, i) => from + i * step);
 }
 
-/** Longest first, so that no token hides a longer one. */
-function specialPattern(tokens: readonly string[]): RegExp | undefined {
+/** Texts of special tokens, to be looked for. */
+interface Special {
+  /** Longest first, so that no token hides a longer one. */
+  readonly pattern: RegExp;
+  readonly beginnings: readonly string[];
+}
+
+function specialTexts(tokens: readonly string[]): Special {
   const texts = tokens.filter((text) => text !== '').toSorted((a, b) => b.length - a.length);
-  return texts.length === 0 ? undefined : new RegExp(texts.map((text) => RegExp.escape(text)).join('|'), 'g');
+  return {
+    pattern: new RegExp(texts.map((text) => RegExp.escape(text)).join('|') || '(?!)', 'g'),
+    beginnings: [...new Set(texts.map((text) => text.charAt(0)))],
+  };
+}
+
+/** Whether any string in a value holds a special token. Most texts have not even the character that they begin with. */
+function holdsSpecial(value: unknown, special: Special): boolean {
+  if (typeof value === 'string')
+    return special.beginnings.some((character) => value.includes(character)) && value.search(special.pattern) >= 0;
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.some((item) => holdsSpecial(item, special));
+  for (const key in value)
+    if (holdsSpecial(key, special) || holdsSpecial(Reflect.get(value, key), special)) return true;
+  return false;
 }
 
 function defuse(value: unknown, special: RegExp, mark: string): unknown {
@@ -133,18 +183,14 @@ function defuse(value: unknown, special: RegExp, mark: string): unknown {
   );
 }
 
-function toSegments(text: string, special: RegExp | undefined, mark: string): PromptSegment[] {
+function toSegments(text: string, special: RegExp): PromptSegment[] {
   const segments: PromptSegment[] = [];
-  const plain = (piece: string): void => {
-    const clean = piece.replaceAll(mark, '');
-    if (clean !== '') segments.push({ text: clean, special: false });
-  };
   let from = 0;
-  for (const match of special ? text.matchAll(special) : []) {
-    plain(text.slice(from, match.index));
-    segments.push({ text: match[0], special: true });
-    from = match.index + match[0].length;
+  for (const { 0: token, index } of text.matchAll(special)) {
+    if (index > from) segments.push({ text: text.slice(from, index), special: false });
+    segments.push({ text: token, special: true });
+    from = index + token.length;
   }
-  plain(text.slice(from));
+  if (from < text.length) segments.push({ text: text.slice(from), special: false });
   return segments;
 }

@@ -1,39 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RequestContext } from '../core/context.ts';
 import { ServiceError } from '../core/error.ts';
 import type { EmbeddingEngine } from '../engines/engine.ts';
 import { createScriptedEmbeddings, SCRIPTED_DIMENSIONS } from '../engines/scripted/scripted-embeddings.ts';
-import { ENTRY } from './__fixtures__/house.ts';
+import { createBooks } from './__fixtures__/house.ts';
 import { createEmbed } from './embed.ts';
 
 const scripted = createScriptedEmbeddings({ textTokensMax: 100 });
 
 function createHouse(engine: EmbeddingEngine = scripted) {
-  const books = { permits: 0, leases: 0, settled: [] as unknown[], facts: {} };
-  const caller = new AbortController();
-  const context: RequestContext = {
-    requestId: 'r',
-    owner: { workspace: 'w', region: 'cn-beijing', keyId: 'k' },
-    signal: caller.signal,
-    log: { add: (facts) => void Object.assign(books.facts, facts), warn: () => undefined },
-  };
-  const embed = createEmbed({
-    catalogue: { resolve: (asked) => ({ asked, entry: ENTRY }) },
-    engineFor: async () => {
-      books.leases++;
-      return { engine, release: () => void books.leases-- };
-    },
-    admission: {
-      admit: async () => {
-        books.permits++;
-        return { release: () => void books.permits-- };
-      },
-    },
-    ledger: {
-      reserve: async () => ({ settle: (usage, how) => void books.settled.push([usage.promptTokens, how]) }),
-    },
-  });
+  const { books, caller, context, needs } = createBooks(engine);
+  const embed = createEmbed(needs);
   return {
     books,
     caller,
@@ -48,6 +25,9 @@ function createHouse(engine: EmbeddingEngine = scripted) {
       ),
   };
 }
+
+const settledOf = ({ settled }: ReturnType<typeof createHouse>['books']) =>
+  settled.map(({ usage, how }) => [usage.promptTokens, how]);
 
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, x, at) => sum + x * (b[at] ?? 0), 0);
 
@@ -68,12 +48,10 @@ describe('vectors', () => {
     }
     assert.ok(dot(cat, dog) > dot(cat, shares));
     assert.equal(promptTokens, 8);
-    assert.deepEqual(books, {
-      permits: 0,
-      leases: 0,
-      settled: [[8, 'finished']],
-      facts: { model: 'm', promptTokens: 8 },
-    });
+    const { permits, releases, leases, leasesReleased, facts } = books;
+    assert.deepEqual([permits, releases, leases, leasesReleased], [1, 1, 1, 1]);
+    assert.deepEqual(settledOf(books), [[8, 'finished']]);
+    assert.deepEqual(facts, { model: 'm', promptTokens: 8 });
   });
 
   it('of fewer dimensions are the first ones, again of length 1', async () => {
@@ -89,14 +67,14 @@ describe('vectors', () => {
       param: 'dimensions',
       message: 'dimensions must be at most 64, as many as the vectors of model m have, got 65.',
     });
-    assert.deepEqual([books.permits, books.leases], [0, 0]);
+    assert.deepEqual([books.permits - books.releases, books.leases - books.leasesReleased], [0, 0]);
   });
 
   it('that are missing or have no direction are a failure, never an answer', async () => {
     for (const vectors of [[], [[0, 0]], [[Number.NaN, 1]], [[Infinity, 1]]]) {
       const { embed, books } = createHouse(saying(vectors));
       await assert.rejects(embed(['x']), { kind: 'engine-failed' });
-      assert.deepEqual(books.settled, [[0, 'failed']]);
+      assert.deepEqual(settledOf(books), [[0, 'failed']]);
     }
   });
 
@@ -104,7 +82,8 @@ describe('vectors', () => {
     const { embed, caller, books } = createHouse();
     caller.abort();
     await assert.rejects(embed(['x']), { kind: 'cancelled' });
-    assert.deepEqual([books.permits, books.leases, books.settled], [0, 0, [[0, 'cancelled']]]);
+    assert.deepEqual([books.permits - books.releases, books.leases - books.leasesReleased], [0, 0]);
+    assert.deepEqual(settledOf(books), [[0, 'cancelled']]);
   });
 
   it('that the engine refuses are refused in its words', async () => {

@@ -175,7 +175,7 @@ describe('a generation', () => {
     const { batches } = await createHouse(told({ logprobs: true }), { entry }).generate(asked);
     await Array.fromAsync(batches);
     for (const [engine, declared] of [
-      [told({}), {}],
+      [told({ logprobs: false }), {}],
       [told({ logprobs: true }), { logprobs: false }],
     ] as const) {
       const refused = createHouse(engine, { entry: { ...ENTRY, abilities: declared } }).generate(asked);
@@ -203,7 +203,7 @@ describe('a refusal', () => {
   it('comes before anything is said, and gives the permit back', async () => {
     for (const [engine, kind] of [
       [scripted({ type: 'fail', kind: 'overloaded' }), 'overloaded'],
-      [createScriptedEngine({ script: () => [], contextTokens: 1 }), 'invalid-request'],
+      [createScriptedEngine({ script: () => [], contextTokens: 1 }), 'context-exceeded'],
     ] as const) {
       const house = createHouse(engine);
       await assert.rejects(house.generate(), { kind });

@@ -1,7 +1,6 @@
 import { withKnown } from '../catalogue/known.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
 import type { Usage } from '../core/event.ts';
 import type { Ids } from '../core/id.ts';
 import type { GenerationRequest } from '../core/request.ts';
@@ -68,7 +67,10 @@ export function createGenerate({
     try {
       lease = await engineFor(resolved);
       const { engine } = lease;
-      const model = { asked: resolved.asked, entry: withKnown(resolved.entry, knownOf(await engine.model())) };
+      const model = {
+        asked: resolved.asked,
+        entry: withKnown(resolved.entry, knownOf(await engine.model(), engine.capabilities)),
+      };
       checkAbilities(request, model, engine);
       const style = styleOf(model);
       const asker = { owner: ownerOf(context), signal: run.signal };

@@ -28,7 +28,7 @@ export interface Plan {
   readonly stagesOf: (choice: number, verify: Verify) => Stages;
 }
 
-interface PlanNeeds {
+export interface PlanNeeds {
   readonly entry: ModelEntry;
   readonly engine: TextEngine;
   readonly rendererOf: ReturnType<typeof createPromptRenderer>;
@@ -96,7 +96,8 @@ async function planPrompt(request: GenerationRequest, needs: PlanNeeds): Promise
     ? renderThoughts(render, request.messages, isNative)
     : { prompt: render(undefined), dropsThoughts: false };
   const thought = planThinking(request, entry, engine, { model, prompt });
-  const format = templateToolFormat(model.chatTemplate ?? '', needs.toolFormat) ?? 'hermes';
+  const hasCalls = toolUse !== undefined || needs.withoutCallsOf !== undefined;
+  const format = (hasCalls && templateToolFormat(model.chatTemplate ?? '', needs.toolFormat)) || 'hermes';
   const answer =
     needs.withoutCallsOf && !outputFormat
       ? { opening: [], preface: '', phases: steerToAnswer(), markers: [] }
@@ -188,7 +189,7 @@ async function checkNames({ tools }: ToolUse, engine: TextEngine): Promise<void>
     if (name.length <= TOOL_NAME_TOKENS_MAX) continue;
     const tokens = await engine.countTokens({ type: 'segments', segments: [{ text: name, special: false }] });
     if (tokens <= TOOL_NAME_TOKENS_MAX) continue;
-    const param = field.replace(/parameters$/, 'name');
+    const param = field.replace(/(?:parameters|input_schema)$/, 'name');
     throw new ServiceError(
       'invalid-request',
       `${param} must be at most ${TOOL_NAME_TOKENS_MAX} tokens of the model, got ${tokens}.`,

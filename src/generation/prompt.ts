@@ -5,6 +5,7 @@ import type { PromptSegment } from '../core/prompt.ts';
 import { withCacheMarks } from './cache-marks.ts';
 import { createChatTemplate } from './chat-template.ts';
 import type { ChatTemplate } from './chat-template.ts';
+import { lateSystemAsUser } from './late-system.ts';
 import { templateMessage, templateWishes } from './template-message.ts';
 import type { EarlierThoughts, TemplateWishes } from './template-message.ts';
 import { templateToolFormat, TOOL_FORMATS } from './tools/formats.ts';
@@ -68,13 +69,34 @@ function render(ready: ReadyTemplate, messages: readonly Message[], style: Promp
   return opening ? [...segments, { text: textOf(opening), special: false }] : segments;
 }
 
-/** Tools and calls in the template's own way where it has one, else in ours. */
+/** As it was said, or, where the template refuses that, with nothing said by the system but at the beginning. */
 function renderTurns(
   ready: ReadyTemplate,
   turns: readonly Message[],
   tools: readonly Tool[],
   style: PromptStyle,
 ): PromptSegment[] {
+  try {
+    return renderCalls(ready, turns, tools, style);
+  } catch (error) {
+    const other = lateSystemAsUser(turns);
+    if (!other) throw error;
+    try {
+      return renderCalls(ready, other, tools, style);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** Tools and calls in the template's own way where it has one, else in ours. */
+function renderCalls(
+  ready: ReadyTemplate,
+  turns: readonly Message[],
+  tools: readonly Tool[],
+  style: PromptStyle,
+): PromptSegment[] {
+  if (tools.length === 0 && !turns.some(isOfCalls)) return renderTemplate(ready, turns, [], style);
   const format = templateToolFormat(ready.source, style.toolFormat);
   if (format === undefined) {
     const plain = withCallsAsText(turns);
@@ -84,7 +106,7 @@ function renderTurns(
     return renderTemplate(ready, turns, tools, style);
   } catch (error) {
     // Some templates fail on calls that others take: broken arguments, several at once, results without their call.
-    if (!turns.some(({ role, toolCalls }) => role === 'tool' || toolCalls)) throw error;
+    if (!turns.some(isOfCalls)) throw error;
     try {
       return renderTemplate(ready, withCallsAsText(turns, TOOL_FORMATS[format]), tools, style);
     } catch {
@@ -92,6 +114,8 @@ function renderTurns(
     }
   }
 }
+
+const isOfCalls = ({ role, toolCalls }: Message): boolean => role === 'tool' || toolCalls !== undefined;
 
 function renderTemplate(
   { template, wishes }: ReadyTemplate,

@@ -138,32 +138,25 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
   context.signal.addEventListener('abort', onAbort, { once: true });
   if (context.signal.aborted) onAbort();
 
-  const read = async (): Promise<readonly GenerationEvent[] | undefined> => {
-    for (;;) {
-      const step = await source.next();
-      if (step.done === true) {
-        if (!usage) throw brokenStream('a stream without end');
-        return undefined;
-      }
-      for (const event of step.value) {
-        take(event);
-        if (replacement) break;
-      }
-      if (unverified.length > 0) await verified();
-      if (replacement) await goOn(replacement);
-      if (out.length === 0) continue;
-      const ready = out;
-      out = [];
-      return ready;
-    }
-  };
-
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
         try {
-          const value = await read();
-          if (value) return { done: false, value };
+          for (;;) {
+            const step = await source.next();
+            if (step.done === true) break;
+            for (const event of step.value) {
+              take(event);
+              if (replacement) break;
+            }
+            if (unverified.length > 0) await verified();
+            if (replacement) await goOn(replacement);
+            if (out.length === 0) continue;
+            const value = out;
+            out = [];
+            return { done: false, value };
+          }
+          if (!usage) throw brokenStream('a stream without end');
           finish('finished');
           return { done: true, value: undefined };
         } catch (error) {

@@ -95,6 +95,10 @@ const thoughtMarks = ({ abilities }: ModelEntry, { chatTemplate, specialTokens }
     [USUAL, ...OTHERS].find(({ open }) => specialTokens.includes(open) || chatTemplate?.includes(open))) ||
   USUAL;
 
+/** Whether a model was trained to think, by what its files say. */
+export const opensThoughts = (template: string, specialTokens: readonly string[]): boolean =>
+  /\benable_thinking\b/.test(template) || [USUAL, ...OTHERS].some(({ open }) => specialTokens.includes(open));
+
 const isOpened = (prompt: readonly PromptSegment[], { open }: ThoughtMarks): boolean =>
   prompt
     .slice(-3)

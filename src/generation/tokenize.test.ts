@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestContext } from '../core/context.ts';
+import { ServiceError } from '../core/error.ts';
+import type { EngineInput, TextEngine } from '../engines/engine.ts';
 import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import { ENTRY } from './__fixtures__/house.ts';
 import { createTokenize } from './tokenize.ts';
@@ -57,12 +59,29 @@ test('a conversation is cut as the prompt that it becomes, the default system te
   assert.equal(tokens.map(({ text }) => text).join(''), prompt.trimEnd());
 });
 
-test('an engine that renders prompts itself keeps its tokens to itself', async () => {
-  const chat = { ...scripted, capabilities: { ...scripted.capabilities, input: 'chat' as const } };
+test('a server that renders prompts itself is asked with the conversation, and its refusal is passed on', async () => {
+  const inputs: EngineInput[] = [];
+  const chat: TextEngine = {
+    ...scripted,
+    capabilities: { ...scripted.capabilities, input: 'chat' },
+    async tokenize(input) {
+      inputs.push(input);
+      if (input.type !== 'messages') throw new ServiceError('unsupported', 'no texts');
+      return [{ id: 1, text: 'Hi' }];
+    },
+  };
   const { tokenize, books } = createHouse(chat);
-  await assert.rejects(tokenize({ model: 'm', input: { type: 'text', text: 'x' } }, { interface: 'native' }, context), {
-    kind: 'unsupported',
-    param: 'model',
+  const on = { interface: 'native' } as const;
+  const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
+  assert.deepEqual(await tokenize({ model: 'm', input: { type: 'messages', messages } }, on, context), {
+    tokens: [{ id: 1, text: 'Hi' }],
   });
+  await assert.rejects(tokenize({ model: 'm', input: { type: 'text', text: 'x' } }, on, context), {
+    kind: 'unsupported',
+  });
+  assert.deepEqual(
+    inputs.map(({ type }) => type),
+    ['messages', 'segments'],
+  );
   assert.equal(books.leases, 0);
 });

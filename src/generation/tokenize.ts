@@ -1,6 +1,5 @@
 import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
-import { ServiceError } from '../core/error.ts';
 import type { Message } from '../core/message.ts';
 import type { TokenText } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
@@ -38,16 +37,16 @@ export function createTokenize({ catalogue, engineFor, styleOf }: TokenizeNeeds)
     log.add({ model: model.entry.name });
     const { engine, release } = await engineFor(model);
     try {
-      if (engine.capabilities.input === 'chat')
-        throw new ServiceError('unsupported', `Model ${asked} runs on a server that does not tell its tokens.`, {
-          param: 'model',
-        });
+      const loaded = await engine.model();
       if (input.type === 'text') {
         const segments = [{ text: input.text, special: false }];
         return { tokens: await engine.tokenize({ type: 'segments', segments }) };
       }
       const { defaultSystem } = styleOf(model);
-      const segments = rendererOf(await engine.model())(input.messages, { defaultSystem });
+      // The server's own template is not ours to show.
+      if (engine.capabilities.input === 'chat')
+        return { tokens: await engine.tokenize({ type: 'messages', messages: input.messages }) };
+      const segments = rendererOf(loaded)(input.messages, { defaultSystem });
       const prompt = segments.map(({ text }) => text).join('');
       return { tokens: await engine.tokenize({ type: 'segments', segments }), prompt };
     } finally {

@@ -5,14 +5,20 @@ import { createCheck } from './check.ts';
 import { compileGrammar } from './compile.ts';
 import { GrammarError } from './grammar-error.ts';
 
-/** What compiling may take, in ms, here and on a slower machine; what has no limit takes minutes. */
-const TIME_MS_MAX = 1_000;
+/** What compiling may take, in ms of this thread, here and on a slower machine; what has no limit takes minutes. */
+const TIME_MS_MAX = 1_500;
+
+/** Of this thread alone: what others do on the machine does not count. */
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
 
 /** Compiles, or says why not. */
 function outcome(schema: JsonSchema): string {
-  const start = performance.now();
+  const start = cpuMs();
   const told = attempt(schema);
-  const ms = performance.now() - start;
+  const ms = cpuMs() - start;
   assert.ok(ms < TIME_MS_MAX, `took ${Math.round(ms)} ms: ${told.slice(0, 200)}`);
   return told;
 }
@@ -234,9 +240,9 @@ describe('a check ends soon', () => {
 
   test('with a pattern that has hundreds of ranges', () => {
     const check = createCheck({ type: 'string', pattern: '^[^\\p{L}]*[\\p{L}\\p{N}]*$' });
-    const start = performance.now();
+    const start = cpuMs();
     assert.equal(check('猫'.repeat(1_000_000)), undefined);
-    assert.ok(performance.now() - start < TIME_MS_MAX);
+    assert.ok(cpuMs() - start < TIME_MS_MAX);
   });
 
   test('with a value that is nested without end', () => {

@@ -15,6 +15,8 @@ export interface Listener {
   /** What a request is for whose host no rule knows. */
   readonly region: RegionId;
   readonly deprecated?: Deprecation;
+  /** Other processes listen on it too, and the system shares new connections out among them. */
+  readonly isShared?: boolean;
 }
 
 /** What a Host header says about a request, on whichever listener it comes in. */

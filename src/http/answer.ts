@@ -3,6 +3,7 @@ import type { Meter } from '../core/telemetry.ts';
 import type { Endpoint, Reply } from '../protocols/endpoint.ts';
 import { readJson } from './body.ts';
 import type { Call } from './call.ts';
+import { chunkedSink } from './chunked-sink.ts';
 import type { HttpLimits } from './limits.ts';
 import { headOf, write } from './reply.ts';
 import { pump, release } from './stream.ts';
@@ -49,7 +50,11 @@ export async function answer(
         return { ...headOf(call, { isComplete: false }), 'x-accel-buffering': 'no', ...reply.headers };
       };
       try {
-        const broken = await pump(call.response, reply, { gone: call.gone, keepAliveMs: limits.keepAliveMs, head });
+        const broken = await pump(chunkedSink(call.response), reply, {
+          gone: call.gone(),
+          keepAliveMs: limits.keepAliveMs,
+          head,
+        });
         call.error ??= broken;
       } finally {
         closed();

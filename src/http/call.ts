@@ -25,7 +25,7 @@ export interface Call {
   /** For the work: aborts at the deadline, at shutdown, and when the caller leaves if that cancels the work. */
   readonly signal: AbortSignal;
   /** For the answer: aborts whenever there is nobody to answer any more. */
-  readonly gone: AbortSignal;
+  gone(): AbortSignal;
   /** `not-found` and the like until a route is known. */
   operation: string;
   owner: Owner | undefined;
@@ -61,7 +61,7 @@ const STATUS_LEFT = 499;
 export function createCall(request: IncomingMessage, response: ServerResponse, needs: CallNeeds): Call {
   const { address, clock, log, meter } = needs;
   const requestId = needs.ids.request();
-  let family = familyOf(pathOf(request));
+  const family = familyOf(pathOf(request));
   const startedAt = clock.monotonic();
   const facts: Record<string, string | number | boolean | undefined> = {};
   const work = new AbortController();
@@ -73,22 +73,22 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
   let isClosed = false;
   let isEnded = false;
 
-  const call: Call = {
+  // Fields and methods only: an object literal with a getter gets a hidden class of its own each time it is made, which
+  // keeps all that the getter sees until the next full collection.
+  const call: Call & { family: Family } = {
     requestId,
     request,
     response,
     arrivedAt: clock.now(),
     address,
-    get family() {
-      return family;
-    },
+    family,
     headers: baseHeaders(requestId, family, address),
     log: {
       add: (more) => void Object.assign(facts, more),
       warn: (message, more) => log.warn(message, { requestId, ...more }),
     },
     signal: work.signal,
-    get gone() {
+    gone() {
       if (call.cancelsOnLeave) return work.signal;
       line ??= new AbortController();
       return line.signal;
@@ -98,9 +98,10 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
     cancelsOnLeave: true,
     error: undefined,
     setFamily(routes) {
-      family = routes;
+      if (routes === call.family) return;
+      call.family = routes;
       delete call.headers['request-id'];
-      Object.assign(call.headers, familyHeaders(requestId, family));
+      Object.assign(call.headers, familyHeaders(requestId, routes));
     },
     setDeadline(ms) {
       clearTimeout(deadline);

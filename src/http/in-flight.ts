@@ -12,20 +12,26 @@ export interface InFlight {
 }
 
 export function createInFlight(): InFlight {
-  const calls = new Set<Call>();
+  // Not a Set: what comes and goes all the time has it copied over and over, each old copy leads to the next, and one that
+  // has grown old keeps all that follow, with every call in them, until the next full collection.
+  const calls: Call[] = [];
   let onEmpty: (() => void) | undefined;
   return {
-    add: (call) => void calls.add(call),
+    add: (call) => void calls.push(call),
     remove(call) {
-      calls.delete(call);
-      if (calls.size === 0) onEmpty?.();
+      const at = calls.indexOf(call);
+      if (at < 0) return;
+      const last = calls.pop();
+      if (last && at < calls.length) calls[at] = last;
+      if (calls.length === 0) onEmpty?.();
     },
-    size: () => calls.size,
+    size: () => calls.length,
     abort(reason) {
-      for (const call of calls) call.abort(reason);
+      // A call that ends by it takes itself out.
+      for (const call of calls.slice()) call.abort(reason);
     },
     empty(ms) {
-      if (calls.size === 0) return Promise.resolve(true);
+      if (calls.length === 0) return Promise.resolve(true);
       return new Promise((resolve) => {
         const timer = setTimeout(() => resolve(false), ms);
         onEmpty = () => {

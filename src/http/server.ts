@@ -1,5 +1,5 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
+import { IncomingMessage, createServer } from 'node:http';
 import { ServiceError } from '../core/error.ts';
 import type { Ids } from '../core/id.ts';
 import { CONNECTION_IDLE_MS_MAX } from '../core/limits.ts';
@@ -78,16 +78,9 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
   });
 
   const addressOf = createAddressBook(hosts);
-  const calls = new WeakMap<IncomingMessage, Call>();
   const inFlight = createInFlight();
   const servers: { readonly server: Server; readonly listener: Listener }[] = [];
   let isDraining = false;
-
-  const callOf = (request: IncomingMessage): Call => {
-    const call = calls.get(request);
-    assert(call, 'every request has its call');
-    return call;
-  };
 
   const run = async (call: Call, { operation, family, run: answer }: Served, params: Params): Promise<void> => {
     call.operation = operation;
@@ -110,6 +103,7 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
 
   for (const listener of listeners) {
     const server = createServer({
+      IncomingMessage: CalledMessage,
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersReceiveMs,
       requestTimeout: limits.requestReceiveMs,
@@ -125,7 +119,7 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       const address = addressOf(listener, hostOf(request));
       const call = createCall(request, response, { address, ids, clock, log, meter, onEnd });
       Object.assign(call.headers, corsHeaders(request, cors));
-      calls.set(request, call);
+      if (request instanceof CalledMessage) request.call = call;
       inFlight.add(call);
       dropStalledReader(response, limits.readerStallMs);
       return call;
@@ -167,6 +161,19 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
 }
 
 /**
+ * A request that knows its call, for the way through the router. A WeakMap from one to the other would keep both until the
+ * next full collection: its table is old, and what it holds grows old with it.
+ */
+class CalledMessage extends IncomingMessage {
+  call: Call | undefined;
+}
+
+function callOf(request: IncomingMessage): Call {
+  assert(request instanceof CalledMessage && request.call, 'every request has its call');
+  return request.call;
+}
+
+/**
  * Ends the connection when bytes have waited `ms` for a peer that took none of them, also after the answer is complete. One
  * that has nothing to take yet, because its answer is being made, may wait.
  */
@@ -176,10 +183,10 @@ function dropStalledReader(response: ServerResponse, ms: number): void {
   });
 }
 
-function bind(server: Server, { host, port, region }: Listener): Promise<Bound> {
+function bind(server: Server, { host, port, region, isShared = false }: Listener): Promise<Bound> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, reusePort: isShared }, () => {
       server.off('error', reject);
       const address = server.address();
       resolve({ host, port: typeof address === 'object' && address ? address.port : port, region });

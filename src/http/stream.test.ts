@@ -392,11 +392,11 @@ test('batches of one tick are one write', async () => {
   const response = {
     writeHead: () => undefined,
     write: (text: string) => writes.push(text) > 0,
-    end: () => undefined,
+    end: (text: string) => writes.push(text),
     destroy: () => undefined,
     once: () => undefined,
-    writableNeedDrain: false,
-    destroyed: false,
+    isFull: () => false,
+    isDestroyed: () => false,
   };
   const encoder = {
     contentType: 'x',

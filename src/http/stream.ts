@@ -1,16 +1,18 @@
-import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../core/error.ts';
 import { RELEASE_MS_MAX } from '../core/limits.ts';
 import type { StreamEncoder } from '../protocols/stream-encoder.ts';
 
 /** What the pump needs of a response. */
-export type Sink = Pick<ServerResponse, 'destroyed' | 'writableNeedDrain'> & {
+export interface Sink {
+  isDestroyed(): boolean;
+  /** It has no room; `drain` tells when it has. */
+  isFull(): boolean;
   writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
   write(text: string): boolean;
   end(text?: string): unknown;
   destroy(): unknown;
   once(event: 'drain', listener: () => void): unknown;
-};
+}
 
 export interface PumpOptions {
   /** Aborts when the peer leaves, at the deadline and at shutdown; its reason is a ServiceError. */
@@ -36,61 +38,74 @@ export async function pump<Event>(
 ): Promise<ServiceError | undefined> {
   const source = batches[Symbol.asyncIterator]();
   let isOpen = false;
+  let saidAt = performance.now();
   const say = (text: string): boolean => {
+    saidAt = performance.now();
     if (isOpen) return response.write(text);
     isOpen = true;
     response.writeHead(200, { ...head(), 'content-type': encoder.contentType, 'cache-control': 'no-cache' });
     return response.write(encoder.open() + text);
   };
 
-  // One listener for the whole stream: it lets go of whatever is waited for at the moment. (A race against one promise
-  // per stream would collect a reaction per batch.)
+  let isLetGo = false;
   let letGo: ((reason: unknown) => void) | undefined;
-  const onGone = (): void => letGo?.(gone.reason);
-  gone.addEventListener('abort', onGone, { once: true });
-  const next = (): Promise<IteratorResult<readonly Event[], unknown>> =>
-    new Promise((resolve, reject) => {
-      letGo = reject;
-      if (gone.aborted) reject(ServiceError.from(gone.reason));
-      else source.next().then(resolve, reject);
-    });
-  const drained = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      letGo = reject;
-      if (gone.aborted) reject(ServiceError.from(gone.reason));
-      else response.once('drain', resolve);
-    });
-
-  const keepAlive = (): void => {
-    if (!response.writableNeedDrain) say(encoder.keepAlive());
+  const onGone = (): void => {
+    isLetGo = true;
+    letGo?.(gone.reason);
   };
-  const timer = setInterval(keepAlive, keepAliveMs).unref();
+  gone.addEventListener('abort', onGone, { once: true });
+  // Batch after batch by callbacks: awaited in a loop, each would cost two promises more.
+  const flow = new Promise<void>((resolve, reject) => {
+    letGo = reject;
+    const take = (step: IteratorResult<readonly Event[], unknown>): void => {
+      if (isLetGo) return;
+      if (step.done === true) return resolve();
+      try {
+        const text = encoder.push(step.value);
+        if (text === '' || say(text)) pull();
+        else response.once('drain', pull);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const pull = (): void => {
+      if (!isLetGo) source.next().then(take, reject);
+    };
+    if (gone.aborted) onGone();
+    else pull();
+  });
+
+  // One timer that looks how long nothing was said: to set it again with each batch costs more than the batch's text.
+  let timer: NodeJS.Timeout | undefined;
+  const keepAlive = (): void => {
+    const leftMs = keepAliveMs - (performance.now() - saidAt);
+    if (leftMs <= 0 && !response.isFull()) say(encoder.keepAlive());
+    timer = setTimeout(keepAlive, leftMs > 0 ? leftMs : keepAliveMs).unref();
+  };
+  timer = setTimeout(keepAlive, keepAliveMs).unref();
 
   try {
-    for (;;) {
-      const step = await next();
-      if (step.done === true) break;
-      const text = encoder.push(step.value);
-      if (text === '') continue;
-      timer.refresh();
-      if (!say(text)) await drained();
+    await flow;
+    const last = encoder.close();
+    if (isOpen) response.end(last);
+    else {
+      say(last);
+      response.end();
     }
-    say(encoder.close());
-    response.end();
     return undefined;
   } catch (thrown) {
     const released = release(source);
     const error = ServiceError.from(thrown);
     // A reader that takes nothing would keep the last words, and with them the connection, for ever.
-    if (isOpen && response.writableNeedDrain && gone.aborted) response.destroy();
-    else if (isOpen && !response.destroyed) response.end(encoder.fail(error));
-    const wasHeard = !response.destroyed;
+    if (isOpen && response.isFull() && gone.aborted) response.destroy();
+    else if (isOpen && !response.isDestroyed()) response.end(encoder.fail(error));
+    const wasHeard = !response.isDestroyed();
     await released;
     if (!wasHeard) return undefined;
     if (!isOpen) throw error;
     return error;
   } finally {
-    clearInterval(timer);
+    clearTimeout(timer);
     gone.removeEventListener('abort', onGone);
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createSseParser, sseComment, sseData } from './sse.ts';
+import { createSseParser, escapeLineEnds, sseComment, sseData } from './sse.ts';
 
 const SIZE_MAX = 1000;
 
@@ -75,6 +75,33 @@ describe('the writer of server-sent events', () => {
   it('leaves the blank out where the dialect has none', () => {
     assert.equal(sseData('{"a":1}', ''), 'data:{"a":1}\n\n');
     assert.equal(sseData('a\nb', ''), 'data:a\ndata:b\n\n');
+  });
+
+  it('JSON in a frame has no end of a line in it, whoever looks for one, and says the same', () => {
+    /** Where Python ends a line. */
+    const ends = '\n\r\v\f\u001c\u001d\u001e\u0085\u2028\u2029';
+    const endsIn = (json: string): number => [...json].filter((character) => ends.includes(character)).length;
+    const words = fc.string({
+      unit: fc.oneof(fc.constantFrom('\u0085', '\u2028', '\u2029', '\n', '\\', '"'), fc.string()),
+    });
+    fc.assert(
+      fc.property(fc.dictionary(words, words), (value) => {
+        const json = escapeLineEnds(JSON.stringify(value));
+        assert.equal(endsIn(json), 0);
+        assert.deepEqual({ ...JSON.parse(json) }, { ...value });
+        assert.equal(endsIn(sseData(json)), 2);
+      }),
+    );
+    const text = 'a\u0085b\u2028c\u2029d\\u2028 \ud83c\udf0a';
+    assert.equal(
+      escapeLineEnds(JSON.stringify({ text })),
+      '{"text":"a\\u0085b\\u2028c\\u2029d\\\\u2028 \ud83c\udf0a"}',
+    );
+  });
+
+  it('JSON without such characters is left as it is', () => {
+    const json = '{"text":"Hello, w\u00f6rld. \u4f60\u597d"}';
+    assert.equal(escapeLineEnds(json), json);
   });
 
   it('a comment stays one line, and readers skip it', () => {

@@ -20,6 +20,17 @@ export function sseData(data: string, gap: '' | ' ' = ' '): string {
     .join('')}\n`;
 }
 
+/**
+ * JSON, or frames of JSON, without the three characters that JSON leaves as they are and that are ends of lines to Unicode:
+ * readers that split lines as Python's `splitlines` does (httpx-sse up to 0.4.1) would break a frame there. The JSON
+ * says the same.
+ */
+export function escapeLineEnds(json: string): string {
+  // Three searches are far cheaper than one by a regular expression, and nearly always all there is to do.
+  if (!json.includes('\u0085') && !json.includes('\u2028') && !json.includes('\u2029')) return json;
+  return json.replaceAll(/[\u0085\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
 /** A comment line: readers skip it. Line breaks are not allowed in it. */
 export function sseComment(text: string): string {
   return `:${text.replaceAll(/[\r\n]/g, ' ')}\n\n`;
@@ -72,7 +83,8 @@ export function createSseParser({ sizeMax }: { sizeMax: number }): SseParser {
       // A CR at the very end may be the first half of CR LF: it waits.
       const endsInCr = text.endsWith('\r');
       if (endsInCr) text = text.slice(0, -1);
-      const lines = text.split(/\r\n|\n|\r/);
+      // Few peers write CR, and a pattern splits at a fifth of the speed.
+      const lines = text.includes('\r') ? text.split(/\r\n|\n|\r/) : text.split('\n');
       rest = lines.pop() ?? '';
       if (endsInCr) rest += '\r';
       if (rest.length > sizeMax) throw new RangeError(`an event is longer than ${sizeMax} characters`);

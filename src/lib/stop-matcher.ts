@@ -15,6 +15,7 @@ export function createStopMatcher(stops: readonly string[]): StopMatcher {
   let held = '';
   return {
     push(piece) {
+      if (stops.length === 0) return { text: piece };
       held += piece;
       const found = firstMatch(held, stops);
       if (found) {

@@ -53,6 +53,12 @@ export const INTERFACES = {
     regions: WITHOUT_HONG_KONG,
     routes: [post(`${MESSAGES}/count_tokens`)],
   },
+  messagesModels: {
+    name: 'Messages: models',
+    family: 'messages',
+    regions: WITHOUT_HONG_KONG,
+    routes: [get('/apps/anthropic/v1/models'), get('/apps/anthropic/v1/models/:id')],
+  },
   translation: {
     name: 'Translation',
     family: 'compatible',

@@ -1,4 +1,4 @@
-import { sseData } from '../lib/sse.ts';
+import { escapeLineEnds, sseData } from '../lib/sse.ts';
 
 export interface NumberedFrame {
   /** Counts from 1. */
@@ -11,4 +11,4 @@ export interface NumberedFrame {
 
 /** wire.md 1.1, byte by byte: no blank behind a colon, the status as a comment, one line of JSON. */
 export const numberedFrame = ({ id, event, status, data }: NumberedFrame): string =>
-  `id:${id}\nevent:${event}\n:HTTP_STATUS/${status}\n${sseData(JSON.stringify(data), '')}`;
+  `id:${id}\nevent:${event}\n:HTTP_STATUS/${status}\n${sseData(escapeLineEnds(JSON.stringify(data)), '')}`;

@@ -9,7 +9,8 @@ export type RuleText = string | ((value: unknown) => string);
 export type RuleTexts = Readonly<Record<string, RuleText>>;
 
 export interface ParseOptions {
-  readonly texts?: RuleTexts;
+  /** A function is called only when something is wrong: for texts that are made for the model that was asked. */
+  readonly texts?: RuleTexts | (() => RuleTexts);
 }
 
 /** wire.md 1.7, for a body that is no JSON object. */
@@ -30,7 +31,7 @@ export function parse<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   const problem = firstProblem(parsed.error.issues);
   throw problem && problem.path.length > 0
-    ? refusal(problem, value, texts)
+    ? refusal(problem, value, typeof texts === 'function' ? texts() : texts)
     : new ServiceError('invalid-request', BODY_INVALID);
 }
 

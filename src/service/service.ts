@@ -3,20 +3,23 @@ import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
+import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
 import { familyNameOf } from '../catalogue/model.ts';
-import type { Catalogue, ResolvedModel } from '../catalogue/model.ts';
+import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
+import type { ModelsSection } from '../config/config-file.ts';
 import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
 import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
-import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Log } from '../core/telemetry.ts';
+import type { Log, Meter } from '../core/telemetry.ts';
+import { findProgram, programVersion } from '../engines/command/find-program.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
+import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createEmbed } from '../generation/embed.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
@@ -29,11 +32,15 @@ import { createHttp } from '../http/server.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
+import { present } from '../lib/present.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
+import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
+import { messagesModelGet, messagesModelList } from '../protocols/messages/models/endpoint.ts';
 import { fineTunes } from '../protocols/native/fine-tunes/endpoint.ts';
 import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
 import { nativeModelList } from '../protocols/native/models/endpoint.ts';
@@ -47,14 +54,15 @@ import { createKeys } from '../resources/keys/service.ts';
 import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
-import type { HeldStream } from '../telemetry/held-stream.ts';
 import { createLog, logFile } from '../telemetry/log.ts';
 import { createMeter } from '../telemetry/meter.ts';
+import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import { cannotListen } from './cannot-listen.ts';
 import { createModelEngines } from './model-engines.ts';
-import type { ModelEngines } from './model-engines.ts';
+import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
 import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
 import type { Report } from './readiness.ts';
@@ -65,10 +73,20 @@ export interface Parts {
   readonly log: Log;
   readonly store: Store;
   readonly weights: WeightsStore;
-  readonly engines: ModelEngines;
+  readonly engines: ModelEngines & EngineSharing;
   readonly admission: Admission;
   readonly ledger: Ledger;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Which of several processes this is. */
+  readonly worker: number;
+  /** Whether others listen on the same addresses; their ports are not 0 then. */
+  readonly isPortShared: boolean;
+  /** Where the engines run, if not here. */
+  readonly engineHost: EngineHost;
+  /** Asks the processes that share the engines of this one for what they do not use. */
+  readonly recall: () => Promise<void>;
+  /** What the metrics of all processes are, where this is one of several. */
+  readonly exposeAll: Meter['expose'];
 }
 
 export interface ListenAddress {
@@ -94,9 +112,24 @@ export interface Service {
   holdLog(): () => void;
   /** Reads the models of the configuration file again. @throws ServiceError; then they stay as they are. */
   reloadModels(file: string): Promise<void>;
+  /** For the other processes of a service that has several. */
+  readonly sharing: ProcessSharing;
   /** Stops taking requests, lets running ones end within the grace time, then ends everything that was started. */
   close(): Promise<void>;
 }
+
+export interface ProcessSharing extends EngineSharing {
+  readonly log: Log;
+  /** Puts whole lines of another process among those of this one. */
+  writeLogLines(lines: string): void;
+  stateOf(model: string): Promise<ModelState>;
+  readMeter(): Promise<MeterReading>;
+  /** These and no others, beside those that are shipped. @throws ServiceError; then they stay as they are. */
+  useModels(section: ModelsSection): Promise<void>;
+}
+
+/** Ours: how long a program may take to tell its version, in ms. */
+const VERSION_MS_MAX = 5_000;
 
 /** What is answered without an endpoint, as http names it. */
 const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
@@ -106,24 +139,30 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const clock = overrides.clock ?? systemClock;
   const environment = overrides.environment ?? process.env;
   const logStream = createHeldStream(wantsPretty(config) ? process.stderr : logFile(2));
-  const log = overrides.log ?? openLog(config, logStream);
+  const logLines = wantsPretty(config) ? prettyLines(logStream) : logStream;
+  const { worker } = overrides;
+  const { level } = config.log;
+  const log = overrides.log ?? createLog({ level, destination: logLines, ...(worker === undefined ? {} : { worker }) });
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
-  const engines = overrides.engines ?? openEngines(config, { catalogue, weights, environment, log, clock });
+  const { engineHost: host, recall } = overrides;
+  const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
+  const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
   const answerCheck = createAnswerCheck();
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
   const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
+  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'native', 'translation', 'embeddings', 'rerank'] as const;
+  const interfaces = ['chat', 'messages', 'native', 'translation', 'embeddings', 'rerank'] as const;
   // What only the native interface can ask for is no model of the compatible list.
   const models = { catalogue: () => catalogue, served: ['chat', 'embeddings', 'rerank'] as const };
   const { strict } = config;
@@ -132,6 +171,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     chatCompletions(asking),
     textGeneration(asking),
     multimodalGeneration(asking),
+    messagesCreate(asking),
+    countTokens({ countPrompt, catalogue: () => catalogue, strict }),
+    messagesModelList({ catalogue: () => catalogue }),
+    messagesModelGet({ catalogue: () => catalogue }),
     modelList(models),
     modelGet(models),
     nativeModelList({ catalogue: () => catalogue, served: interfaces }),
@@ -147,8 +190,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   ];
   const regions = regionsOf(config).map(([id]) => id);
   const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
-  const meter = createMeter({ operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS] });
-  const addresses = addressesOf(config);
+  const ownMeter = createMeter({
+    operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
+  });
+  const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
+  const addresses = addressesOf(config, { isShared: overrides.isPortShared ?? false });
   const http = await createHttp({
     endpoints,
     ...addresses,
@@ -168,8 +214,22 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
+  const useModels = async (section: ModelsSection): Promise<void> => catalogue.replace(await openCatalogue(section));
+
   return {
     keys,
+    sharing: {
+      log,
+      writeLogLines: (lines) => logLines.write(lines),
+      share: (model) => engines.share(model),
+      releaseIdle: () => engines.releaseIdle(),
+      async stateOf(model) {
+        const entry = catalogue.find(model);
+        return entry ? engines.stateOf(entry) : { state: 'off', reason: 'there is no such model any more' };
+      },
+      readMeter: () => ownMeter.read(),
+      useModels,
+    },
     async listen() {
       const bound = await http.listen().catch((error: unknown) => {
         throw cannotListen(error);
@@ -193,7 +253,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     report: () => report(about),
     holdLog: () => logStream.hold(),
     async reloadModels(file) {
-      catalogue.replace(await openCatalogue(readModelsSection(file)));
+      await useModels(readModelsSection(file));
       log.info('models were read again', { models: catalogue.list().length });
     },
     async close() {
@@ -205,33 +265,31 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   };
 }
 
-/** On standard error: standard output belongs to what a person or a script asked for. */
-const openLog = (config: Config, stream: HeldStream): Log =>
-  createLog({ level: config.log.level, destination: wantsPretty(config) ? prettyLines(stream) : stream });
-
+/** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
 
-function cannotListen(error: unknown): ServiceError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new ServiceError('invalid-request', `The address cannot be used: ${reason}. Another one: --port, --host.`, {
-    param: 'port',
-  });
-}
-
 interface EngineNeeds {
-  readonly catalogue: Catalogue;
+  readonly catalogue: ReplaceableCatalogue;
   readonly weights: WeightsStore;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
+  readonly host?: EngineHost;
+  readonly recall?: () => Promise<void>;
 }
 
-function openEngines(config: Config, needs: EngineNeeds): ModelEngines {
+async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines & EngineSharing> {
   const { engine, limits } = config;
-  needs.log.info('engine settings', { threads: engine.threads, sequences: engine.sequences, gpu: String(engine.gpu) });
+  if (!needs.host)
+    needs.log.info('engine settings', {
+      threads: engine.threads,
+      sequences: engine.sequences,
+      gpu: String(engine.gpu),
+    });
   return createModelEngines({
     ...needs,
     kind: engine.kind,
+    preferred: await preferredProgram(engine, needs),
     contextTokens: engine.contextTokens,
     llama: {
       sequences: engine.sequences,
@@ -244,13 +302,32 @@ function openEngines(config: Config, needs: EngineNeeds): ModelEngines {
   });
 }
 
+/** The program that is to run our weights, where it is on this machine. */
+async function preferredProgram(
+  { prefer, kind, llamaServer = 'llama-server' }: Config['engine'],
+  { environment, log, host }: EngineNeeds,
+): Promise<string | undefined> {
+  if (prefer === 'embedded' || kind === 'scripted') return undefined;
+  const path = await findProgram(llamaServer, environment);
+  // Where another process keeps the engines, that one has told it.
+  if (host) return path;
+  if (path === undefined)
+    log.warn('the preferred server program is not there: the embedded engine runs', { program: llamaServer });
+  else {
+    const version = await programVersion(path, { environment, withinMs: VERSION_MS_MAX });
+    log.info('a server program runs our weights', { program: path, version });
+  }
+  return path;
+}
+
 /** Listeners and host rules in http's words. */
-function addressesOf(config: Config) {
+function addressesOf(config: Config, { isShared }: { isShared: boolean }) {
   return {
     listeners: listenersOf(config).map(({ host, port, fallback: { id, deprecated } }) => ({
       host,
       port,
       region: id,
+      isShared,
       ...toDeprecation(deprecated),
     })),
     hosts: hostRulesOf(config).map(({ pattern, id, deprecated }) => ({

@@ -6,6 +6,8 @@ export interface LogOptions {
   readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
   /** Where the lines go; standard output when absent. */
   readonly destination?: DestinationStream;
+  /** Which of several processes writes, in each line. */
+  readonly worker?: number;
 }
 
 /** Characters of an error's message in a line. Ours: a runaway message must not fill the log. */
@@ -20,8 +22,9 @@ const CAUSES_MAX = 3;
  * Nothing is redacted here because nothing secret is handed in: facts are named one by one by those who log. Of an error
  * only name, message, stack and causes are taken, since its other fields could hold anything.
  */
-export function createLog({ level, destination }: LogOptions): Log {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: levelName } };
+export function createLog({ level, destination, worker }: LogOptions): Log {
+  const base = worker === undefined ? null : { worker };
+  const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: levelName } };
   const logger = destination ? pino(options, destination) : pino(options);
   return {
     info: (message, facts) => logger.info(facts ?? {}, message),
@@ -34,7 +37,7 @@ export function createLog({ level, destination }: LogOptions): Log {
 }
 
 /** Characters that wait before they are written, and how long, in ms, they may. Ours: a write costs more than a line. */
-const LOG_CHARS_WAITING = 4_096;
+const LOG_CHARS_WAITING = 12_288;
 const LOG_WAIT_MS = 100;
 
 export interface LogFile extends DestinationStream {

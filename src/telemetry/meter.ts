@@ -7,13 +7,20 @@ const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300
 /** Seconds; up to the longest wait in a queue. */
 const FIRST_BYTE_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60];
 
+/** What a meter has counted, as plain JSON: sums of several processes are made of it. */
+export type MeterReading = readonly object[];
+
+export interface ReadableMeter extends Meter {
+  read(): Promise<MeterReading>;
+}
+
 /**
  * Metrics in a registry of their own, so that two services can live in one process.
  *
  * @param operations The closed set of `operation` labels; whatever else is measured counts as `other`, so that no caller
  *   can make new series.
  */
-export function createMeter({ operations }: { readonly operations: readonly string[] }): Meter {
+export function createMeter({ operations }: { readonly operations: readonly string[] }): ReadableMeter {
   const known = new Set(operations);
   const registry = new Registry();
   const registers = [registry];
@@ -63,6 +70,7 @@ export function createMeter({ operations }: { readonly operations: readonly stri
         isOpen = false;
       };
     },
+    read: () => registry.getMetricsAsJSON(),
     async expose() {
       return { contentType: registry.contentType, text: await registry.metrics() };
     },

@@ -15,3 +15,9 @@ test('what is no JSON is passed on', () => {
   prettyLines({ write: (text) => lines.push(text) }).write('plain words\n');
   assert.deepEqual(lines, ['plain words\n']);
 });
+
+test('several lines at once are one line each', () => {
+  const lines: string[] = [];
+  prettyLines({ write: (text) => lines.push(text) }).write('one\n{"level":"info","time":"","msg":"two","worker":1}\n');
+  assert.deepEqual(lines, ['one\n', ' info  two worker=1\n']);
+});

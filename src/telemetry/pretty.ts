@@ -3,8 +3,8 @@ import type { DestinationStream } from 'pino';
 /** Lines for a person at a terminal: time, level, message, facts. What is no JSON is passed on as it is. */
 export function prettyLines(stream: { write(text: string): unknown }): DestinationStream {
   return {
-    write(line) {
-      stream.write(`${describe(line)}\n`);
+    write(lines) {
+      for (const line of lines.split('\n')) if (line !== '') stream.write(`${describe(line)}\n`);
     },
   };
 }

@@ -3,7 +3,7 @@ import { describeProgramCases } from './program-cases.ts';
 
 describeProgramCases('the dashscope client for Java', javaProgram('NativeCases.java'), {
   models: ['svc-plus'],
-  parleys: { '': {}, SCRIPTED_: { engine: 'scripted' } },
+  parleys: { '': { ranks: true }, SCRIPTED_: { engine: 'scripted' } },
   cases: [
     'gets an answer as a message',
     'gets an answer as text, which is the default',
@@ -29,6 +29,7 @@ describeProgramCases('the dashscope client for Java', javaProgram('NativeCases.j
     'hears of a call piece by piece, and puts it together itself',
     'gets the thought apart from the answer',
     'gets embeddings',
+    'gets documents in the order in which they answer',
     'counts tokens',
     'hears that a task is unknown, and that it cannot be cancelled',
   ],

@@ -50,6 +50,7 @@ describePythonCases('the dashscope client for Python, 1.x, with a real model', {
   overlay: 'dashscope-1',
   script: 'dashscope_model_cases.py',
   models: ['svc-plus'],
+  parleys: { '': { ranks: true } },
   cases: [
     'calls a tool, and goes on after its result',
     'calls the tool it must, and none where it may not',
@@ -57,6 +58,7 @@ describePythonCases('the dashscope client for Python, 1.x, with a real model', {
     'gets the thought apart from the answer',
     'gets the same answer again for the same seed',
     'gets embeddings of one text and of several',
+    'gets documents in the order in which they answer',
     'counts tokens',
   ],
 });

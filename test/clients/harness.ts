@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { rankingModel } from '../model/__fixtures__/ranking-model.ts';
 import { modelsFolder } from '../models-folder.ts';
 import { until } from '../until.ts';
 
@@ -23,6 +24,8 @@ export interface ParleyOptions {
   readonly sequences?: number;
   /** Text of `parley.yaml` in the data folder. */
   readonly config?: string;
+  /** Whether `svc-rerank` runs a model, written for this into the data folder; `config` is not read then. Default: false. */
+  readonly ranks?: boolean;
   /** More settings, as environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -47,10 +50,12 @@ export async function startParley({
   engine = 'llama',
   sequences = 2,
   config,
+  ranks = false,
   env = {},
 }: ParleyOptions = {}): Promise<Parley> {
   const data = await mkdtemp(join(tmpdir(), 'parley-clients-'));
-  if (config !== undefined) await writeFile(join(data, 'parley.yaml'), config);
+  const settings = ranks ? await rankingConfig(data) : config;
+  if (settings !== undefined) await writeFile(join(data, 'parley.yaml'), settings);
   const child = spawn(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data],
@@ -104,6 +109,12 @@ export async function startParley({
     await rm(data, { recursive: true });
     throw error;
   }
+}
+
+async function rankingConfig(data: string): Promise<string> {
+  const path = join(data, 'ranking.gguf');
+  await writeFile(path, rankingModel());
+  return `models:\n  svc-rerank: { path: '${path}' }\n`;
 }
 
 async function isReady(address: string): Promise<boolean> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
 import { lacksWeights } from '../models-folder.ts';
 import { useOpenAI } from './use-openai.ts';
 
@@ -30,6 +31,23 @@ describe('the explicit cache with the openai client for Node', { skip: lacksWeig
     assert.equal(second.cache_creation_input_tokens, 0);
     assert.equal(second.cache_creation?.ephemeral_5m_input_tokens, 0);
     assert.ok((second.cached_tokens ?? 0) >= created, `${second.cached_tokens} of ${created} tokens`);
+  });
+
+  test('is hit by the anthropic client too, which is told of it apart from the input', async () => {
+    const { baseURL, apiKey } = openai.client;
+    const origin = new URL(baseURL).origin;
+    const anthropic = new Anthropic({ baseURL: `${origin}/apps/anthropic`, apiKey, authToken: null, maxRetries: 0 });
+    const asked: Anthropic.MessageCountTokensParams = {
+      model: MODEL,
+      system: [{ type: 'text', text: RULES.join('\n'), cache_control: { type: 'ephemeral' } }],
+      messages: [{ role: 'user', content: 'And boxes of kind 10?' }],
+    };
+    const { input_tokens: total } = await anthropic.messages.countTokens(asked);
+    const { usage } = await anthropic.messages.stream({ ...asked, max_tokens: 2 }).finalMessage();
+    const read = usage.cache_read_input_tokens ?? 0;
+    assert.ok(read >= CACHED_TOKENS_MIN, `${read} tokens`);
+    assert.equal(usage.cache_creation_input_tokens, 0);
+    assert.equal(usage.input_tokens, total - read);
   });
 
   test('is not spoken of in a request without a mark', async () => {

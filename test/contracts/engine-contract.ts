@@ -2,9 +2,46 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '../../src/core/error.ts';
 import type { EngineEvent, TokenLogprob } from '../../src/core/event.ts';
+import type { Grammar } from '../../src/core/grammar.ts';
 import type { Phase } from '../../src/core/prompt.ts';
-import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../../src/engines/engine.ts';
+import type {
+  EngineCapabilities,
+  EngineInput,
+  EngineRequest,
+  EngineStart,
+  TextEngine,
+} from '../../src/engines/engine.ts';
 import { until } from '../until.ts';
+
+/**
+ * What an engine says that it can do. Only promises that follow from it are tried, and it is a failure where the engine
+ * says otherwise, or where a promise does not hold.
+ */
+export interface Declared {
+  readonly input: EngineCapabilities['input'];
+  readonly logprobs: boolean;
+  readonly grammar: boolean;
+  readonly phases: boolean;
+  /** Tells the tokens of an input, and with them those of a prompt before it begins. */
+  readonly tokens: boolean;
+  readonly embeddings: boolean;
+  /** Says which stop string was hit. */
+  readonly namesStops: boolean;
+  /** What a request fails with whose engine dies. */
+  readonly death: 'engine-failed' | 'upstream-failed';
+}
+
+/** The embedded engine, and what takes its place in tests. */
+export const EMBEDDED: Declared = {
+  input: 'prompt',
+  logprobs: true,
+  grammar: true,
+  phases: true,
+  tokens: true,
+  embeddings: true,
+  namesStops: true,
+  death: 'engine-failed',
+};
 
 /** An engine on trial, and what the suite must know of it. */
 export interface EngineOnTrial {
@@ -17,7 +54,14 @@ export interface EngineOnTrial {
   /** Sequences that are busy now. */
   busy(): Promise<number>;
   /** A request that dies in mid-answer once `strike` was called. */
-  readonly deadly: { readonly text: string; strike(): void };
+  readonly deadly: {
+    readonly text: string;
+    strike(): void;
+    /** Where the engine does not see to it by itself. */
+    revive?(): Promise<void>;
+  };
+  /** A grammar that it refuses, where a schema that leads nowhere is none. */
+  readonly badGrammar?: Grammar;
   close(): Promise<void>;
 }
 
@@ -25,6 +69,12 @@ export interface EngineOnTrial {
 const FREE_WITHIN_MS = 1_000;
 
 const STORY = 'Tell me a long story about a lighthouse keeper and his cat.';
+
+/** One user turn, for engines that render it themselves. */
+export const userTurn = (text: string): EngineInput => ({
+  type: 'messages',
+  messages: [{ role: 'user', content: [{ type: 'text', text }] }],
+});
 
 /** One user turn in ChatML. */
 export const chatMl = (text: string): EngineInput => ({
@@ -74,7 +124,7 @@ const endOf = (events: readonly EngineEvent[]) => {
 };
 
 /** What every engine promises, whatever it runs on. */
-export function engineContract(name: string, open: () => Promise<EngineOnTrial>): void {
+export function engineContract(name: string, declared: Declared, open: () => Promise<EngineOnTrial>): void {
   describe(`engine contract: ${name}`, () => {
     let trial: EngineOnTrial;
     let engine: TextEngine;
@@ -84,18 +134,40 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
     });
     after(() => trial.close());
 
+    /** A promise that follows from something declared. */
+    const itWhere = (isDeclared: boolean, promise: string, test: () => Promise<void>): void => {
+      if (isDeclared) it(promise, test);
+    };
+
+    const ask = (text: string, more: Partial<EngineRequest> = {}): EngineRequest =>
+      engineRequest(text, { ...(declared.input === 'chat' ? { input: userTurn(text) } : {}), ...more });
+
     const isFree = (): Promise<true> =>
       until('all sequences are free', { withinMs: FREE_WITHIN_MS }, async () =>
         (await trial.busy()) === 0 ? true : undefined,
       );
 
     const works = async (): Promise<void> => {
-      const { events } = await answerOf(engine, engineRequest(STORY, { maxTokens: 2 }));
+      const { events } = await answerOf(engine, ask(STORY, { maxTokens: 2 }));
       endOf(events);
     };
 
+    it('can do what it declares', async () => {
+      await engine.model();
+      const { input, logprobs, grammar, phases } = engine.capabilities;
+      assert.deepEqual(
+        { input, logprobs: logprobs !== false, grammar, phases },
+        {
+          input: declared.input,
+          logprobs: declared.logprobs,
+          grammar: declared.grammar,
+          phases: declared.phases,
+        },
+      );
+    });
+
     it('says text, then the end of each choice, then the end, last and once', async () => {
-      const { events } = await answerOf(engine, engineRequest(STORY, { maxTokens: 8 }));
+      const { events } = await answerOf(engine, ask(STORY, { maxTokens: 8 }));
       endOf(events);
       const types = events.map(({ type }) => type);
       assert.equal(types.filter((type) => type === 'end').length, 1);
@@ -104,67 +176,76 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
       assert.ok(types.slice(0, -2).every((type) => type === 'text'));
     });
 
-    it('tells the tokens that it counts', async () => {
-      const { input } = engineRequest(STORY);
+    itWhere(declared.tokens, 'tells the tokens that it counts', async () => {
+      const { input } = ask(STORY);
       const tokens = await engine.tokenize(input);
       assert.equal(tokens.length, await engine.countTokens(input));
       assert.match(tokens.map(({ text }) => text).join(''), /Tell me a long story about a lighthouse keeper/);
       assert.ok(tokens.every(({ id }) => Number.isInteger(id) && id >= 0));
     });
 
-    it('makes the same vector of the same text, another of another, and counts their tokens', async () => {
-      const { embeddings } = engine;
-      assert.ok(embeddings, 'it makes vectors');
-      const { signal } = new AbortController();
-      const embed = (...texts: string[]) =>
-        embeddings.embed(
-          {
-            id: 'contract',
-            owner: { workspace: 'w', key: 'k' },
-            inputs: texts.map((text, at) => ({ text, field: `input[${at}]` })),
-          },
-          signal,
+    itWhere(
+      declared.embeddings,
+      'makes the same vector of the same text, another of another, and counts their tokens',
+      async () => {
+        const { embeddings } = engine;
+        assert.ok(embeddings, 'it makes vectors');
+        const { signal } = new AbortController();
+        const embed = (...texts: string[]) =>
+          embeddings.embed(
+            {
+              id: 'contract',
+              owner: { workspace: 'w', key: 'k' },
+              inputs: texts.map((text, at) => ({ text, field: `input[${at}]` })),
+            },
+            signal,
+          );
+        const { vectors, tokens } = await embed(STORY, 'A cat.', STORY);
+        const dimensions = await embeddings.dimensions();
+        assert.deepEqual(
+          vectors.map((vector) => vector.length),
+          [dimensions, dimensions, dimensions],
         );
-      const { vectors, tokens } = await embed(STORY, 'A cat.', STORY);
-      const dimensions = await embeddings.dimensions();
-      assert.deepEqual(
-        vectors.map((vector) => vector.length),
-        [dimensions, dimensions, dimensions],
-      );
-      assert.deepEqual(vectors[2], vectors[0]);
-      assert.notDeepEqual(vectors[1], vectors[0]);
-      assert.deepEqual((await embed(STORY)).vectors, [vectors[0]]);
-      assert.ok(tokens >= 2 * 12 + 2 && tokens < 200, `${tokens} tokens`);
-      await assert.rejects(embed('ok', ''), (error) => {
-        assert.ok(error instanceof ServiceError);
-        assert.deepEqual([error.kind, error.param], ['invalid-request', 'input[1]']);
-        return true;
-      });
-      await assert.rejects(embed('word '.repeat(60_000)), { kind: 'invalid-request', param: 'input[0]' });
-      await assert.rejects(
-        embeddings.embed({ id: 'x', owner: { workspace: 'w', key: 'k' }, inputs: [] }, AbortSignal.abort()),
-        { kind: 'cancelled' },
-      );
-    });
+        assert.deepEqual(vectors[2], vectors[0]);
+        assert.notDeepEqual(vectors[1], vectors[0]);
+        assert.deepEqual((await embed(STORY)).vectors, [vectors[0]]);
+        assert.ok(tokens >= 2 * 12 + 2 && tokens < 200, `${tokens} tokens`);
+        await assert.rejects(embed('ok', ''), (error) => {
+          assert.ok(error instanceof ServiceError);
+          assert.deepEqual([error.kind, error.param], ['invalid-request', 'input[1]']);
+          return true;
+        });
+        await assert.rejects(embed('word '.repeat(60_000)), { kind: 'invalid-request', param: 'input[0]' });
+        await assert.rejects(
+          embeddings.embed({ id: 'x', owner: { workspace: 'w', key: 'k' }, inputs: [] }, AbortSignal.abort()),
+          { kind: 'cancelled' },
+        );
+      },
+    );
 
     it('counts what it used, and knows the prompt before it begins', async () => {
-      const request = engineRequest(STORY, { maxTokens: 12 });
+      const request = ask(STORY, { maxTokens: 12 });
       const { start, events } = await answerOf(engine, request);
       const { usage } = endOf(events);
-      assert.equal(start.promptTokens, await engine.countTokens(request.input));
-      assert.equal(usage.promptTokens, start.promptTokens);
+      if (declared.tokens) {
+        assert.equal(start.promptTokens, await engine.countTokens(request.input));
+        assert.equal(usage.promptTokens, start.promptTokens);
+      }
+      assert.ok(usage.promptTokens > 0);
       assert.equal(usage.completionTokens, 12);
       assert.equal(
         events.reduce((sum, event) => sum + (event.type === 'text' ? event.tokens : 0), 0),
         12,
       );
+      assert.equal(usage.reasoningTokens, undefined);
       assert.ok(usage.cachedTokens <= usage.promptTokens);
     });
 
     it('ends at maxTokens with reason length, and says when it lowers the wish', async () => {
-      const { events } = await answerOf(engine, engineRequest(STORY, { maxTokens: 5 }));
+      const { events } = await answerOf(engine, ask(STORY, { maxTokens: 5 }));
       assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'length' });
-      const wish = engineRequest(STORY, { maxTokens: trial.contextTokens * 2 });
+      if (!declared.tokens) return;
+      const wish = ask(STORY, { maxTokens: trial.contextTokens * 2 });
       const start = await engine.start(wish, new AbortController().signal);
       assert.equal(start.maxTokens, trial.contextTokens - (start.promptTokens ?? 0));
       for await (const batch of start.batches) if (batch.length > 0) break;
@@ -172,61 +253,73 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
     });
 
     it('cuts exactly before a stop string and names it', async () => {
-      const whole = await answerOf(engine, engineRequest(STORY, { maxTokens: 30 }));
+      const whole = await answerOf(engine, ask(STORY, { maxTokens: 30 }));
       const middle = Math.floor(whole.text.length / 2);
       const stop = whole.text.slice(middle, middle + 4);
       const { text, events } = await answerOf(
         engine,
-        engineRequest(STORY, { maxTokens: 30, stop: { strings: ['never in it', stop], tokens: [] } }),
+        ask(STORY, { maxTokens: 30, stop: { strings: ['never in it', stop], tokens: [] } }),
       );
       assert.equal(text, whole.text.slice(0, whole.text.indexOf(stop)));
-      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop', stop });
+      const named = declared.namesStops ? { stop } : {};
+      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop', ...named });
     });
 
-    it('leaves a phase exactly where a trigger matched, and goes on in the phase it leads to', async () => {
-      const whole = await answerOf(engine, engineRequest(STORY, { maxTokens: 30 }));
-      const middle = Math.floor(whole.text.length / 2);
-      const word = whole.text.slice(middle, middle + 4);
-      const phases: Phase[] = [
-        { kind: 'answer', triggers: [{ pattern: RegExp.escape(word), phase: 2 }] },
-        { kind: 'answer', until: { tokens: 2 } },
-        { kind: 'call', until: { tokens: 3 }, next: 1 },
-      ];
-      const { events } = await answerOf(engine, engineRequest(STORY, { phases, logprobs: { top: 0 } }));
-      const texts = events.filter((event) => event.type === 'text');
-      const textOfPhase = (wanted: number): string =>
-        texts.map(({ phase, text }) => (phase === wanted ? text : '')).join('');
-      assert.equal(textOfPhase(0), whole.text.slice(0, whole.text.indexOf(word) + word.length));
-      assert.ok(textOfPhase(1) !== '' && textOfPhase(2) !== '');
-      assert.deepEqual(
-        texts.map(({ phase }) => phase).filter((phase, at, all) => phase !== all[at - 1]),
-        [0, 2, 1],
-      );
-      assert.ok(
-        texts.every(({ phase, logprobs }) => (phase === 2) === (logprobs === undefined)),
-        'log probabilities are of answers only',
-      );
-      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'length' });
-      assert.equal(endOf(events).usage.reasoningTokens, undefined);
-    });
+    itWhere(
+      declared.phases,
+      'leaves a phase exactly where a trigger matched, and goes on in the phase it leads to',
+      async () => {
+        const whole = await answerOf(engine, ask(STORY, { maxTokens: 30 }));
+        const middle = Math.floor(whole.text.length / 2);
+        const word = whole.text.slice(middle, middle + 4);
+        const phases: Phase[] = [
+          { kind: 'answer', triggers: [{ pattern: RegExp.escape(word), phase: 2 }] },
+          { kind: 'answer', until: { tokens: 2 } },
+          { kind: 'call', until: { tokens: 3 }, next: 1 },
+        ];
+        const { events } = await answerOf(
+          engine,
+          ask(STORY, { phases, ...(declared.logprobs ? { logprobs: { top: 0 } } : {}) }),
+        );
+        const texts = events.filter((event) => event.type === 'text');
+        const textOfPhase = (wanted: number): string =>
+          texts.map(({ phase, text }) => (phase === wanted ? text : '')).join('');
+        assert.equal(textOfPhase(0), whole.text.slice(0, whole.text.indexOf(word) + word.length));
+        assert.ok(textOfPhase(1) !== '' && textOfPhase(2) !== '');
+        assert.deepEqual(
+          texts.map(({ phase }) => phase).filter((phase, at, all) => phase !== all[at - 1]),
+          [0, 2, 1],
+        );
+        assert.ok(
+          !declared.logprobs || texts.every(({ phase, logprobs }) => (phase === 2) === (logprobs === undefined)),
+          'log probabilities are of answers only',
+        );
+        assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'length' });
+        assert.equal(endOf(events).usage.reasoningTokens, undefined);
+      },
+    );
 
-    it('thinks apart from the answer, by its budget, and counts it', async () => {
+    itWhere(declared.phases, 'thinks apart from the answer, by its budget, and counts it', async () => {
       const phases: Phase[] = [{ kind: 'thought', until: { tokens: 4 }, next: 1 }, { kind: 'answer' }];
-      const { events } = await answerOf(engine, engineRequest(STORY, { phases, maxTokens: 6 }));
+      const { events } = await answerOf(engine, ask(STORY, { phases, maxTokens: 6 }));
       const { usage } = endOf(events);
       assert.deepEqual([usage.reasoningTokens, usage.completionTokens], [4, 10]);
       assert.ok(events.some((event) => event.type === 'text' && event.phase === 0));
     });
 
     it('gives several choices side by side, each with one end, and counts the prompt once', async () => {
+      const choices = Math.min(3, engine.capabilities.choicesMax);
+      assert.ok(choices >= 2);
       const { start, events } = await answerOf(
         engine,
-        engineRequest(STORY, { choices: 3, maxTokens: 6, sampling: { temperature: 1, seed: 4 } }),
+        ask(STORY, { choices, maxTokens: 6, sampling: { temperature: 1, seed: 4 } }),
       );
       const { usage } = endOf(events);
-      assert.equal(usage.promptTokens, start.promptTokens);
-      assert.equal(usage.completionTokens, 18);
-      for (const choice of [0, 1, 2]) {
+      const one = endOf((await answerOf(engine, ask(STORY, { maxTokens: 6 }))).events);
+      assert.equal(usage.promptTokens, one.usage.promptTokens);
+      if (declared.tokens) assert.equal(usage.promptTokens, start.promptTokens);
+      assert.equal(usage.completionTokens, choices * 6);
+      for (let choice = 0; choice < choices; choice++) {
         const own = events.filter((event) => event.type !== 'end' && event.choice === choice);
         assert.ok(own.length >= 2);
         assert.deepEqual(
@@ -234,11 +327,11 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
           [own.length - 1],
         );
       }
-      assert.ok(events.every((event) => event.type === 'end' || event.choice < 3));
+      assert.ok(events.every((event) => event.type === 'end' || event.choice < choices));
     });
 
-    it('gives log probabilities that keep step with the text, best first', async () => {
-      const { events, text } = await answerOf(engine, engineRequest(STORY, { maxTokens: 10, logprobs: { top: 3 } }));
+    itWhere(declared.logprobs, 'gives log probabilities that keep step with the text, best first', async () => {
+      const { events, text } = await answerOf(engine, ask(STORY, { maxTokens: 10, logprobs: { top: 3 } }));
       const tokens: TokenLogprob[] = events.flatMap((event) => (event.type === 'text' ? (event.logprobs ?? []) : []));
       assert.equal(tokens.length, 10);
       const bytes = Uint8Array.from(tokens.flatMap((token) => token.bytes));
@@ -254,12 +347,12 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
       }
     });
 
-    it('refuses a prompt that is too long before it starts, with both numbers', async () => {
+    itWhere(declared.tokens, 'refuses a prompt that is too long before it starts, with both numbers', async () => {
       const promptTokens = trial.contextTokens + 7;
       const input: EngineInput = { type: 'tokens', tokens: Array.from({ length: promptTokens }, () => 5) };
-      await assert.rejects(engine.start(engineRequest('', { input }), new AbortController().signal), (error) => {
+      await assert.rejects(engine.start(ask('', { input }), new AbortController().signal), (error) => {
         assert.ok(error instanceof ServiceError);
-        assert.equal(error.kind, 'invalid-request');
+        assert.equal(error.kind, 'context-exceeded');
         assert.match(error.message, new RegExp(`\\b${promptTokens}\\b`));
         assert.match(error.message, new RegExp(`\\b${trial.contextTokens}\\b`));
         return true;
@@ -267,15 +360,45 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
       assert.equal(await trial.busy(), 0);
     });
 
+    itWhere(!declared.tokens, 'refuses a chat that is too long before it starts', async () => {
+      const chat = ask('far too long '.repeat(trial.contextTokens));
+      await assert.rejects(engine.start(chat, new AbortController().signal), { kind: 'context-exceeded' });
+      assert.equal(await trial.busy(), 0);
+    });
+
+    itWhere(declared.grammar, 'says nothing but what a grammar allows, to its end', async () => {
+      const phases: Phase[] = [
+        { kind: 'call', grammar: { type: 'text', text: 'Yes: ' }, next: 1 },
+        { kind: 'answer', grammar: { type: 'text', text: '42' } },
+      ];
+      const { events, text } = await answerOf(engine, ask(STORY, { phases }));
+      assert.equal(text, 'Yes: 42');
+      assert.deepEqual(events.at(-2), { type: 'choice-end', choice: 0, reason: 'stop' });
+    });
+
+    itWhere(
+      declared.grammar,
+      'refuses a grammar that it cannot enforce before it starts, and names its field',
+      async () => {
+        const grammar = trial.badGrammar ?? { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[0]' };
+        const request = ask(STORY, { phases: [{ kind: 'answer', grammar }] });
+        await assert.rejects(engine.start(request, new AbortController().signal), {
+          kind: 'invalid-request',
+          param: 'tools[0]',
+        });
+        assert.equal(await trial.busy(), 0);
+      },
+    );
+
     it('does not start for a caller that is gone, and says why', async () => {
-      await assert.rejects(engine.start(engineRequest(STORY), AbortSignal.abort()), { kind: 'cancelled' });
+      await assert.rejects(engine.start(ask(STORY), AbortSignal.abort()), { kind: 'cancelled' });
       const late = new ServiceError('timeout', 'too late');
-      await assert.rejects(engine.start(engineRequest(STORY), AbortSignal.abort(late)), late);
+      await assert.rejects(engine.start(ask(STORY), AbortSignal.abort(late)), late);
       assert.equal(await trial.busy(), 0);
     });
 
     it('stops when the reader leaves, and works on', async () => {
-      const { batches } = await engine.start(engineRequest(STORY), new AbortController().signal);
+      const { batches } = await engine.start(ask(STORY), new AbortController().signal);
       for await (const batch of batches) if (batch.length > 0) break;
       await isFree();
       await works();
@@ -283,7 +406,7 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
 
     it('stops when the caller aborts, and works on', async () => {
       const caller = new AbortController();
-      const { batches } = await engine.start(engineRequest(STORY), caller.signal);
+      const { batches } = await engine.start(ask(STORY), caller.signal);
       await assert.rejects(
         async () => {
           for await (const batch of batches) if (batch.length > 0) caller.abort();
@@ -296,14 +419,14 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
 
     it('stops when the caller aborts before anybody reads', async () => {
       const caller = new AbortController();
-      await engine.start(engineRequest(STORY), caller.signal);
+      await engine.start(ask(STORY), caller.signal);
       caller.abort();
       await isFree();
     });
 
     it('lets a caller leave while it waits for its turn', async () => {
       const caller = new AbortController();
-      const request = engineRequest(STORY, { sampling: { temperature: 0 } });
+      const request = ask(STORY, { sampling: { temperature: 0 } });
       const runs = await Promise.all(
         Array.from({ length: trial.sequences }, () => engine.start(request, caller.signal)),
       );
@@ -318,7 +441,7 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
     });
 
     it('loses nothing for a slow reader', async () => {
-      const request = engineRequest(STORY, { maxTokens: trial.longTokens });
+      const request = ask(STORY, { maxTokens: trial.longTokens });
       const fast = await answerOf(engine, request);
       const { batches } = await engine.start(request, new AbortController().signal);
       const events: EngineEvent[] = [];
@@ -331,7 +454,7 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
     });
 
     it('that dies in mid-answer rejects, never looks finished, and comes back', async () => {
-      const { batches } = await engine.start(engineRequest(trial.deadly.text), new AbortController().signal);
+      const { batches } = await engine.start(ask(trial.deadly.text), new AbortController().signal);
       const events: EngineEvent[] = [];
       await assert.rejects(
         async () => {
@@ -340,10 +463,11 @@ export function engineContract(name: string, open: () => Promise<EngineOnTrial>)
             trial.deadly.strike();
           }
         },
-        { kind: 'engine-failed' },
+        { kind: declared.death },
       );
       assert.notEqual(textOf(events), '');
       assert.ok(events.every(({ type }) => type !== 'end' && type !== 'choice-end'));
+      await trial.deadly.revive?.();
       await works();
     });
   });

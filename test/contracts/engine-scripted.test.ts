@@ -1,11 +1,11 @@
 import { createScriptedEngine } from '../../src/engines/scripted/scripted-engine.ts';
 import type { Step } from '../../src/engines/scripted/scripted-engine.ts';
-import { engineContract } from './engine-contract.ts';
+import { EMBEDDED, engineContract } from './engine-contract.ts';
 
 const WORDS: Step = { type: 'tokens', tokens: Array.from({ length: 5_000 }, (_, i) => `word${i} `), perTick: 16 };
 const CONTEXT_TOKENS = 8_192;
 
-engineContract('scripted', async () => {
+engineContract('scripted', { ...EMBEDDED, grammar: false }, async () => {
   const running = new Set<string>();
   let runs = 0;
   const scripted = createScriptedEngine({

@@ -13,7 +13,7 @@ import { createRank } from '../../src/engines/llama/rank.ts';
 import { createScheduler } from '../../src/engines/llama/scheduler.ts';
 import { createTurns } from '../../src/engines/llama/turns.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { engineContract } from './engine-contract.ts';
+import { EMBEDDED, engineContract } from './engine-contract.ts';
 
 const CONTEXT_TOKENS = 4_096;
 const SEQUENCES = 3;
@@ -24,7 +24,7 @@ const tokensOf = (input: EngineInput): TokenInput => {
 };
 
 // Client, protocol, server and scheduler of the llama engine, in one process, on a model that costs nothing.
-engineContract('llama without its process', async () => {
+engineContract('llama without its process', EMBEDDED, async () => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-wire-'));
   const model = createFakeNativeModel({ contextTokens: CONTEXT_TOKENS, sequences: SEQUENCES });
   const scheduler = createScheduler(model, {
@@ -71,6 +71,7 @@ engineContract('llama without its process', async () => {
     sequences: SEQUENCES,
     longTokens: 2_000,
     busy: async () => scheduler.health().busySequences,
+    badGrammar: { type: 'text', text: 'bad' },
     deadly: { text: 'Now die.', strike: () => server.closeAllConnections() },
     async close() {
       client.close();

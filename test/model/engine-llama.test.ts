@@ -8,7 +8,7 @@ import type { Grammar, JsonSchema } from '../../src/core/grammar.ts';
 import type { Phase, PromptSegment } from '../../src/core/prompt.ts';
 import type { EngineInput } from '../../src/engines/engine.ts';
 import type { Line } from '../../src/engines/llama/protocol.ts';
-import { answerOf, engineContract, engineRequest, textOf } from '../contracts/engine-contract.ts';
+import { answerOf, EMBEDDED, engineContract, engineRequest, textOf } from '../contracts/engine-contract.ts';
 import { until } from '../until.ts';
 import { CONTEXT_TOKENS, openLlama, SEQUENCES } from './llama.ts';
 import type { Llama } from './llama.ts';
@@ -23,7 +23,7 @@ const schema = (of: JsonSchema, field = 'response_format'): Grammar => ({ type: 
 const LARGE = literal('x'.repeat(60_000));
 
 if (skip === false)
-  engineContract('llama', async () => {
+  engineContract('llama', EMBEDDED, async () => {
     const llama = await openLlama(TINY);
     return {
       engine: llama.engine,

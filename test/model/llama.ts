@@ -5,9 +5,10 @@ import type { ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
+import type { TextEngine } from '../../src/engines/engine.ts';
 import type { Health } from '../../src/engines/llama/protocol.ts';
 import { createLlamaEngine } from '../../src/engines/llama/llama-engine.ts';
-import type { LlamaEngine } from '../../src/engines/llama/llama-engine.ts';
+import { createLlamaProcess } from '../../src/engines/llama/llama-process.ts';
 import { weightsFile } from './weights.ts';
 
 export const CONTEXT_TOKENS = 2_048;
@@ -15,7 +16,7 @@ export const SEQUENCES = 4;
 
 /** The embedded engine on real weights, and its process seen from outside. */
 export interface Llama {
-  readonly engine: LlamaEngine;
+  readonly engine: TextEngine;
   readonly pid: number;
   readonly runFolder: string;
   /** A call as curl would make it. */
@@ -26,11 +27,11 @@ export interface Llama {
   close(): Promise<void>;
 }
 
-export async function openLlama(weights: string): Promise<Llama> {
-  const modelFile = weightsFile(weights);
+/** @param modelFile Default: where the weights of that name lie. */
+export async function openLlama(weights: string, modelFile = weightsFile(weights)): Promise<Llama> {
   assert.ok(modelFile !== undefined, 'the weights are there');
   const runFolder = await mkdtemp(join(tmpdir(), 'parley-model-'));
-  const engine = await createLlamaEngine(
+  const engineProcess = await createLlamaProcess(
     {
       name: weights,
       modelFile,
@@ -42,15 +43,16 @@ export async function openLlama(weights: string): Promise<Llama> {
       queueWaitMsMax: 60_000,
       runFolder,
     },
-    { log: { info: () => undefined, warn: () => undefined } },
+    { info: () => undefined, warn: () => undefined },
   );
+  const engine = createLlamaEngine({ process: engineProcess, sequences: SEQUENCES });
   await engine.model();
   const [folder = ''] = await readdir(runFolder);
   const socketPath = join(runFolder, folder, 'engine.sock');
   const open = (method: string, path: string): ClientRequest => httpRequest({ socketPath, method, path, agent: false });
   const pid = (): number => {
-    assert.ok(engine.supervisor.pid !== undefined, 'the engine process runs');
-    return engine.supervisor.pid;
+    assert.ok(engineProcess.pid !== undefined, 'the engine process runs');
+    return engineProcess.pid;
   };
   return {
     engine,

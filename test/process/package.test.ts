@@ -33,7 +33,7 @@ describe('the published package', () => {
   });
 
   test('holds the command, the compiled code, the catalogue, the readme and the licence', () => {
-    const threads = ['dist/engines/llama/grammar-worker.js', 'dist/generation/answer-check-worker.js'];
+    const threads = ['dist/engines/grammar-worker.js', 'dist/generation/answer-check-worker.js'];
     for (const path of ['bin/parley.js', 'dist/cli.js', ...threads, 'catalogue/models.json', 'README.md', 'LICENSE']) {
       assert.ok(existsSync(join(installed, path)), `${path} is missing`);
     }

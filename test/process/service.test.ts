@@ -114,16 +114,7 @@ describe('a running service', () => {
   });
 
   test('takes up models that are added to the file while it runs', async () => {
-    const added = command(
-      parley,
-      'models',
-      'add',
-      'house-model',
-      '--url',
-      `${parley.baseUrl}`,
-      '--upstream-model',
-      'svc-plus',
-    );
+    const added = command(parley, 'models', 'add', 'house-model', '--hub', 'owner/repo/model.gguf');
     assert.equal(added.status, 0, added.stderr);
     await until('the new model', { withinMs: 10_000 }, async () =>
       (await chat(parley, 'Hi', { model: 'house-model' })).status === 200 ? true : undefined,

@@ -11,16 +11,18 @@ after(() => rmSync(folder, { recursive: true }));
 interface Options {
   isolation?: 'none' | 'process';
   passTimeoutMs?: number;
+  /** How many files have this source. */
+  copies?: number;
 }
 
-const run = async (source: string, { isolation = 'process', passTimeoutMs = 20_000 }: Options = {}) => {
-  const file = join(folder, 'made-up.test.ts');
-  writeFileSync(file, `import { test, describe, before } from 'node:test';\n${source}`);
+const run = async (source: string, { isolation = 'process', passTimeoutMs = 20_000, copies = 1 }: Options = {}) => {
+  const files = Array.from({ length: copies }, (_, at) => join(folder, `made-up${at || ''}.test.ts`));
+  for (const file of files) writeFileSync(file, `import { test, describe, before } from 'node:test';\n${source}`);
   const tests: FinishedTest[] = [];
   // Without it, the inner node:test would take itself for a file of the outer one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const faults = await runTestPass(
-    { name: 'made up', files: [file], isolation, testTimeoutMs: 10_000, passTimeoutMs, env, showOutput: () => {} },
+    { name: 'made up', files, isolation, atOnce: 2, testTimeoutMs: 10_000, passTimeoutMs, env, showOutput: () => {} },
     (one) => tests.push(one),
   );
   return { outcomes: tests.map(({ outcome, name }) => `${outcome} ${name}`), tests, faults };
@@ -58,6 +60,21 @@ test('a process that ends in the middle of a shared pass is a fault', async () =
   const { faults } = await run(`test('good', () => {}); test('bad', () => process.exit(0));`, { isolation: 'none' });
   assert.match(faults[0] ?? '', /ended with code 0 before all tests were reported/);
 });
+
+for (const isolation of ['none', 'process'] as const) {
+  test(`each test is reported once where files run side by side, isolation: ${isolation}`, async () => {
+    const { tests, faults } = await run(
+      `describe('suite', () => { for (const name of ['a', 'b', 'c']) test(name, () => {}); });`,
+      { isolation, copies: 3 },
+    );
+    const wanted = ['', 1, 2].flatMap((copy) =>
+      ['a', 'b', 'c'].map((name) => `made-up${copy}.test.ts suite > ${name}`),
+    );
+    const told = tests.map(({ name, place }) => `${/made-up.*(?=:)/.exec(place)?.[0]} ${name}`);
+    assert.deepEqual(told.toSorted(), wanted.toSorted());
+    assert.deepEqual(faults, []);
+  });
+}
 
 test('a process left running is ended and is a fault', async () => {
   const { faults } = await run(`

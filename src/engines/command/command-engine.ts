@@ -1,10 +1,12 @@
 import { ServiceError } from '../../core/error.ts';
 import { askAgain, EngineGoneError, failingWith, startAgain } from '../engine-gone.ts';
 import type { EngineCapabilities, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
-import type { CommandServer, ProgramUp } from './command-server.ts';
+import type { Supervised } from '../supervisor.ts';
+import type { ProgramUp } from './command-server.ts';
 
 export interface CommandEngineOptions {
-  readonly server: CommandServer;
+  /** Its program, of this process or kept by another one of ours; it ends with the engine. */
+  readonly server: Supervised<ProgramUp>;
   /** The engine of a program that has come up; made anew after each start. */
   readonly engineAt: (url: string, apiKey: string) => TextEngine;
   /** What is known before the program is up; from then on its engine says it. */
@@ -12,6 +14,8 @@ export interface CommandEngineOptions {
   /** Whether it makes vectors, and whether it ranks: known before the program is up. */
   readonly hasEmbeddings?: boolean;
   readonly hasRanking?: boolean;
+  /** Hears of every piece of output. */
+  readonly onToken?: () => void;
 }
 
 /** A server program as an engine: what dies with the program fails as the program did, or is asked once more. */
@@ -40,7 +44,7 @@ export function createCommandEngine(options: CommandEngineOptions): TextEngine {
     const up = await server.ready(signal);
     const fail = failureOf(up);
     const started = await engineOf(up).start(request, signal).catch(fail);
-    return { ...started, batches: failingWith(started.batches, fail) };
+    return { ...started, batches: failingWith(started.batches, fail, options.onToken) };
   };
 
   /** For calls that have one answer. */

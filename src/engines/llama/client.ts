@@ -216,7 +216,7 @@ const toLogprob = (token: WireLogprob): TokenLogprob => ({
 });
 
 const KINDS: Record<FailureKind, ConstructorParameters<typeof ServiceError>[0]> = {
-  'too-long': 'invalid-request',
+  'too-long': 'context-exceeded',
   invalid: 'invalid-request',
   'queue-full': 'overloaded',
   'queue-wait': 'overloaded',
@@ -235,6 +235,7 @@ async function refusalOf(response: IncomingMessage): Promise<ServiceError> {
     {
       retryAfterSeconds: refusal.retryAfterSeconds,
       param: refusal.param,
+      excess: refusal.excess,
       cause: refusal,
     },
   );

@@ -4,6 +4,7 @@ import { createOpened } from './opened.ts';
 import type { NativeEmbeddings } from './native-embeddings.ts';
 import type { NativeModel } from './native-model.ts';
 import type { Scheduler } from './scheduler.ts';
+import { RefusedError } from './refused-error.ts';
 import { textTokens, tooLong } from './text-tokens.ts';
 import type { Turns } from './turns.ts';
 
@@ -34,6 +35,8 @@ export function createEmbed(model: NativeModel, { between, turns }: SideWorkNeed
 
   return async ({ owner, inputs }, signal) => {
     const native = await opened();
+    if (!native)
+      throw new RefusedError({ kind: 'unsupported', message: 'This model makes scores, no vectors.', param: 'model' });
     const texts: (readonly number[])[] = [];
     for (const input of inputs) {
       const tokens = textTokens(model, input, native.textTokensMax);

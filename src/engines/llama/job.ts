@@ -4,8 +4,8 @@ import type { Triggers } from '../triggers.ts';
 import { createCacheWish } from './explicit-cache.ts';
 import type { CacheWish } from './explicit-cache.ts';
 import { WorkerBusyError } from '../fair-worker.ts';
-import { GrammarRefusedError } from './grammar-compiler.ts';
-import type { CompileGrammars } from './grammar-compiler.ts';
+import { GrammarRefusedError } from '../grammar-compiler.ts';
+import type { CompileGrammars } from '../grammar-compiler.ts';
 import type { NativeModel, NativeSampler } from './native-model.ts';
 import type { GenerateCall, Line, Refusal, WireLogprob } from './protocol.ts';
 import type { Slot } from './slots.ts';
@@ -126,13 +126,12 @@ export async function createJob(
     marked = tokenizeMarked(model, call.input);
   } catch (error) {
     if (error instanceof TooManyTokensError)
-      return refuse('too-long', tooLong(`more than ${error.tokens}`, contextTokens), 'messages');
+      return tooLong(`more than ${error.tokens}`, { tokens: error.tokens + 1, contextTokens });
     return refuse('invalid', error instanceof RangeError ? error.message : 'the prompt cannot be tokenized');
   }
   const { tokens: prompt, marks } = marked;
   if (prompt.length === 0) return refuse('invalid', 'the prompt is empty');
-  if (prompt.length >= contextTokens)
-    return refuse('too-long', tooLong(String(prompt.length), contextTokens), 'messages');
+  if (prompt.length >= contextTokens) return tooLong(String(prompt.length), { tokens: prompt.length, contextTokens });
   let gbnf: ReadonlyMap<number, string>;
   try {
     gbnf = await compilePhases(call, compile, signal);
@@ -193,5 +192,12 @@ function singleToken(model: NativeModel, text: string): readonly number[] {
 }
 
 /** wire.md 1.7 has the first sentence; both counts follow. */
-const tooLong = (promptTokens: string, contextTokens: number): string =>
-  `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`;
+const tooLong = (
+  counted: string,
+  { tokens, contextTokens }: { readonly tokens: number; readonly contextTokens: number },
+): Refusal => ({
+  kind: 'too-long',
+  message: `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${counted} tokens, the model's context holds ${contextTokens})`,
+  param: 'messages',
+  excess: { tokens, tokensMax: contextTokens - 1 },
+});

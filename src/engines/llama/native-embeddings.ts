@@ -39,11 +39,12 @@ interface Binding {
   getEmbedding(tokens: number): Float64Array;
 }
 
-/** The library's embedding context, evaluated piece by piece (docs/decisions/0010). */
+/** The library's embedding context, evaluated piece by piece (docs/decisions/0010). Undefined for a model that ranks: its vector is a score. */
 export async function openNativeEmbeddings(
   model: LlamaModel,
   options: { readonly textTokensMax: number; readonly threads: number },
-): Promise<NativeEmbeddings> {
+): Promise<NativeEmbeddings | undefined> {
+  if (model.fileInsights.supportsRanking) return undefined;
   const frame = frameOf(model);
   const frameTokens = frame.begin.length + frame.end.length;
   const isWhole = !readsPieces(model);

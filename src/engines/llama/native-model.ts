@@ -52,8 +52,8 @@ export interface NativeModel {
   saveState(sequence: number, tokens: readonly number[], file: string): Promise<void>;
   /** Into an empty sequence. @returns the tokens it holds now. @throws Error when the file cannot be read. */
   loadState(sequence: number, file: string): Promise<number[]>;
-  /** Another context of the same weights; its memory is taken here. */
-  openEmbeddings(options: { readonly textTokensMax: number }): Promise<NativeEmbeddings>;
+  /** Another context of the same weights; its memory is taken here. Undefined where the model ends in a score. */
+  openEmbeddings(options: { readonly textTokensMax: number }): Promise<NativeEmbeddings | undefined>;
   /** The same; undefined where the model was not trained to rank. */
   openRanking(): Promise<NativeRanking | undefined>;
   dispose(): Promise<void>;

@@ -14,7 +14,7 @@ import {
 } from '../../core/limits.ts';
 import { createEmbed } from './embed.ts';
 import { createEngineServer } from './engine-server.ts';
-import { createGrammarCompiler } from './grammar-compiler.ts';
+import { createGrammarCompiler } from '../grammar-compiler.ts';
 import { openNativeModel } from './native-model.ts';
 import { createPrefixStore } from './prefix-store.ts';
 import type { ProcessOptions, Ready } from './protocol.ts';

@@ -1,3 +1,4 @@
+import type { Excess } from '../../core/error.ts';
 import type { FinishReason } from '../../core/event.ts';
 import type { Sampling } from '../../core/request.ts';
 import type { EngineInput, EngineRequest, LoadedModel } from '../engine.ts';
@@ -107,6 +108,8 @@ export interface Refusal {
   /** The field of the call at fault, in the callers' spelling. */
   readonly param?: string;
   readonly retryAfterSeconds?: number;
+  /** Of `too-long`. */
+  readonly excess?: Excess;
 }
 
 export interface Health {
@@ -136,5 +139,14 @@ export interface ProcessOptions {
 /** The one line on standard output that says that calls are welcome. */
 export interface Ready {
   readonly ready: true;
+  readonly model: LoadedModel;
+}
+
+/** A process that welcomes calls, and how it is called. */
+export interface LlamaUp {
+  /** Path of a Unix domain socket, or 127.0.0.1:port. */
+  readonly socket: string;
+  /** Required on every call when the socket is a loopback TCP address. */
+  readonly token?: string;
   readonly model: LoadedModel;
 }

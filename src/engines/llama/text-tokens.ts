@@ -22,7 +22,7 @@ export const tooLong = (
   { tokens, max }: { readonly tokens: number | string; readonly max: number },
 ): RefusedError =>
   new RefusedError({
-    kind: 'too-long',
+    kind: 'invalid',
     message: `Range of input length should be [1, ${max}] (${field}: ${tokens} tokens)`,
     param: field,
   });

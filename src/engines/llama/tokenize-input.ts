@@ -1,4 +1,5 @@
 import type { PromptSegment } from '../../core/prompt.ts';
+import { breakMarkup } from '../break-markup.ts';
 import type { NativeModel } from './native-model.ts';
 import type { TokenInput } from './protocol.ts';
 
@@ -125,21 +126,4 @@ function endWithin(
     end++;
   }
   return end;
-}
-
-/** Cuts the text inside each piece of markup, so that the tokenizer does not see it as one. */
-function breakMarkup(text: string, markup: readonly string[]): string[] {
-  if (text === '') return [];
-  const cuts: number[] = [];
-  for (const mark of markup)
-    for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) cuts.push(at + 1);
-  if (cuts.length === 0) return [text];
-  const pieces: string[] = [];
-  let from = 0;
-  for (const cut of cuts.toSorted((a, b) => a - b)) {
-    if (cut > from) pieces.push(text.slice(from, cut));
-    from = cut;
-  }
-  pieces.push(text.slice(from));
-  return pieces.filter((piece) => piece !== '');
 }

@@ -5,14 +5,23 @@ import type { Script, Step } from './scripted-engine.ts';
 /**
  * The script of a service that runs without a model (`engine.kind: scripted`): the caller's last message is the script
  * when it begins with `script:` and a JSON list, e.g. `script:["Hel","lo",{"delayMs":50},{"repeat":"x ","times":64,"perTick":1},
- * {"fail":"engine-failed"},{"hang":true}]`. Any other message is echoed word by word.
+ * {"fail":"engine-failed"},{"hang":true}]`; or else the last line of it that does, as where a client or a tool puts words around.
+ * Any other message is echoed word by word.
  */
 export const promptScript: Script = (request) => {
   const text = lastUserText(request);
-  const list = text.startsWith('script:') ? parseList(text.slice('script:'.length)) : undefined;
+  const list = scriptOf(text);
   if (!list) return [{ type: 'tokens', tokens: `You said: ${text}`.match(/\s*\S+/g) ?? [] }];
   return list.flatMap(toSteps);
 };
+
+const MARK = 'script:';
+
+function scriptOf(text: string): unknown[] | undefined {
+  if (text.startsWith(MARK)) return parseList(text.slice(MARK.length));
+  const line = text.split('\n').findLast((each) => each.startsWith(MARK));
+  return line === undefined ? undefined : parseList(line.slice(MARK.length));
+}
 
 function lastUserText({ input }: EngineRequest): string {
   if (input.type !== 'segments') return '';

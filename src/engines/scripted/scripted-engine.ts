@@ -102,9 +102,9 @@ export function createScriptedEngine({
       const promptTokens = tokensOf(request.input);
       if (promptTokens >= contextTokens)
         throw new ServiceError(
-          'invalid-request',
+          'context-exceeded',
           `Range of input length should be [1, ${contextTokens - 1}] (the prompt has ${promptTokens} tokens, the model's context holds ${contextTokens})`,
-          { param: 'messages' },
+          { param: 'messages', excess: { tokens: promptTokens, tokensMax: contextTokens - 1 } },
         );
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
@@ -271,7 +271,7 @@ const decoder = new TextDecoder();
 
 const tokenOf = (token: string | Uint8Array, logprobs: EngineRequest['logprobs']): SampledToken<TokenLogprob> => ({
   id: 0,
-  bytes: typeof token === 'string' ? encoder.encode(token) : token,
+  bytes: typeof token === 'string' ? Buffer.from(token) : token,
   isEnd: false,
   ...(logprobs ? { logprobs: logprobOf(typeof token === 'string' ? token : decoder.decode(token), logprobs.top) } : {}),
 });

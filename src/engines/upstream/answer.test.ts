@@ -5,7 +5,7 @@ import { NO_STOP } from '../../core/request.ts';
 import type { ToolUse } from '../../core/request.ts';
 import type { EngineRequest } from '../engine.ts';
 import { createAnswer } from './answer.ts';
-import { createFaults } from './faults.ts';
+import { createFaults } from '../remote/faults.ts';
 
 const faults = createFaults({ upstream: 'upstream.test', apiKey: undefined });
 
@@ -270,6 +270,22 @@ test('a stop string is named where the upstream names it', () => {
     assert.deepEqual(eventsOf([finish('stop', more)], { stop })[0], { ...choiceEnd('stop'), stop: 'X' });
   }
   assert.deepEqual(eventsOf([finish('stop', { stop_reason: 151645 })], { stop })[0], choiceEnd('stop'));
+});
+
+test('a token id that was to end the answer is named as an empty text', () => {
+  const stop = { strings: [], tokens: [[7], [9]] };
+  for (const more of [{ stop_reason: 9 }, { matched_stop: 7 }]) {
+    assert.deepEqual(eventsOf([finish('stop', more)], { stop })[0], { ...choiceEnd('stop'), stop: '' });
+  }
+  assert.deepEqual(eventsOf([finish('stop', { matched_stop: 2 })], { stop })[0], choiceEnd('stop'));
+});
+
+test('the tokens of thoughts are read where each server has them', () => {
+  const whole = { prompt_tokens: 1, completion_tokens: 9 };
+  for (const usage of [{ completion_tokens_details: { reasoning_tokens: 4 } }, { reasoning_tokens: 4 }]) {
+    const last = eventsOf([{ ...finish('stop'), usage: { ...whole, ...usage } }]).at(-1);
+    assert.equal(last?.type === 'end' && last.usage.reasoningTokens, 4);
+  }
 });
 
 test('choices are told apart by index, and all of them must end', () => {

@@ -1,30 +1,26 @@
-import type { EngineEvent, Usage } from '../../core/event.ts';
+import type { EngineEvent } from '../../core/event.ts';
 import type { EngineRequest } from '../engine.ts';
+import { errorIn } from '../remote/error-words.ts';
+import type { Answer } from '../remote/event-stream.ts';
+import type { Faults } from '../remote/faults.ts';
 import { createChoice } from './choice.ts';
 import { Chunk } from './chunk.ts';
-import type { WireUsage } from './chunk.ts';
-import { errorIn } from './error-words.ts';
-import type { Faults } from './faults.ts';
-
-/** Makes events of what an upstream sends, streamed or whole. Synchronous; holds the state of one request. */
-export interface Answer {
-  /**
-   * @param json One event of the stream, or the body of an unstreamed answer.
-   * @throws ServiceError when it is not what the format says, or an error of the upstream's own.
-   */
-  push(json: string, emit: (event: EngineEvent) => void): void;
-  /** Every choice has said why it ended. */
-  isComplete(): boolean;
-  /** @throws ServiceError when the answer is not complete: with or without an end mark, it broke off. */
-  end(emit: (event: EngineEvent) => void): void;
-}
+import { plainChoice } from './plain-choice.ts';
+import type { Recount } from './recount.ts';
+import { createUsageCount } from './usage-count.ts';
 
 export interface AnswerNeeds {
   readonly newCallId: () => string;
   readonly faults: Faults;
+  /** Each choice comes with a usage of its own. */
+  readonly hasUsagePerChoice?: boolean;
+  /** Counts what the server does not tell; absent where nobody can. */
+  readonly recount?: Recount | undefined;
 }
 
-export function createAnswer(request: EngineRequest, { newCallId, faults }: AnswerNeeds): Answer {
+/** The answer to one request in the chat-completions format; it is complete when every choice has said why it ended. */
+export function createAnswer(request: EngineRequest, needs: AnswerNeeds): Answer<EngineEvent> {
+  const { newCallId, faults, recount } = needs;
   const { input } = request;
   const toolUse = input.type === 'messages' ? input.toolUse : undefined;
   const choices = Array.from({ length: request.choices }, (_, choice) =>
@@ -32,68 +28,71 @@ export function createAnswer(request: EngineRequest, { newCallId, faults }: Answ
       choice,
       topLogprobs: request.logprobs?.top,
       stops: request.stop.strings,
+      stopTokens: request.stop.tokens.flat(),
       isSingleCall: toolUse !== undefined && !toolUse.isParallel,
       newCallId,
       faults,
     }),
   );
-  let usage: WireUsage | undefined;
+  const count = createUsageCount({ isPerChoice: needs.hasUsagePerChoice === true && request.choices > 1 });
   let spoken = 0;
+  let said = '';
+  let tell: (event: EngineEvent) => void = () => undefined;
+  let late: Promise<readonly EngineEvent[]> | undefined;
+
+  const heard = (event: EngineEvent): void => {
+    if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
+    if (recount && 'text' in event) said += event.text;
+    tell(event);
+  };
+
+  const choiceAt = (index: number | null | undefined): ReturnType<typeof createChoice> => {
+    const choice = choices[index ?? 0];
+    if (!choice) throw faults.failed(`sent choice ${index} of ${request.choices}`);
+    return choice;
+  };
 
   const isComplete = (): boolean => choices.every((choice) => choice.isEnded());
 
   return {
     push(json, emit) {
-      const chunk = parse(json, faults);
-      usage = chunk.usage ?? usage;
-      const count = (event: EngineEvent): void => {
-        if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
-        emit(event);
-      };
-      for (const wire of chunk.choices ?? []) {
-        const choice = choices[wire.index ?? 0];
-        if (!choice) throw faults.failed(`sent choice ${wire.index} of ${request.choices}`);
-        choice.push(wire, count);
-      }
+      tell = emit;
+      const value = parsed(json, faults);
+      const plain = plainChoice(value);
+      if (plain) return choiceAt(plain.index).push(plain, heard);
+      const chunk = read(value, faults);
+      if (chunk.usage) count.take(chunk.usage);
+      for (const wire of chunk.choices ?? []) choiceAt(wire.index).push(wire, heard);
     },
     isComplete,
     end(emit) {
       if (!isComplete()) throw faults.failed('ended its answer before every choice had a finish reason');
-      emit({ type: 'end', usage: toUsage(usage, spoken) });
+      const lacks = count.lacks(spoken);
+      if (recount && (lacks.prompt || lacks.completion)) {
+        late = recount(said, lacks).then((counted) => [{ type: 'end', usage: count.usage(spoken, counted) }]);
+      } else emit({ type: 'end', usage: count.usage(spoken) });
     },
+    late: () => late,
   };
 }
 
-/** Causes name places, never values: those are the answer's text. */
-function parse(json: string, faults: Faults): Chunk {
-  let value: unknown;
+function parsed(json: string, faults: Faults): unknown {
   try {
-    value = JSON.parse(json);
+    return JSON.parse(json);
   } catch {
     throw faults.failed('sent something that is no JSON');
   }
-  const parsed = Chunk.safeParse(value);
+}
+
+/** Causes name places, never values: those are the answer's text. */
+function read(value: unknown, faults: Faults): Chunk {
+  const chunk = Chunk.safeParse(value);
   // One pass for the common event; only what is odd is looked at again.
-  if (!parsed.success || parsed.data.error || parsed.data.object === 'error') {
+  if (!chunk.success || chunk.data.error || chunk.data.object === 'error') {
     const error = errorIn(value);
     if (error) throw faults.refused(error.status, error);
   }
-  if (parsed.success) return parsed.data;
-  const places = parsed.error.issues.map(({ path }) => path.join('.') || 'the whole').slice(0, 5);
+  if (chunk.success) return chunk.data;
+  const places = chunk.error.issues.map(({ path }) => path.join('.') || 'the whole').slice(0, 5);
   throw faults.failed(`sent something that is not of the format, at ${places.join(', ')}`);
 }
-
-/**
- * The upstream's own count. Where it gives none, the prompt is unknown and stays 0, and of the completion we know a
- * lower bound: one token for each piece, or as many as came with log probabilities.
- */
-const toUsage = (wire: WireUsage | undefined, spoken: number): Usage => {
-  const promptTokens = wire?.prompt_tokens ?? 0;
-  const reasoningTokens = wire?.completion_tokens_details?.reasoning_tokens ?? 0;
-  return {
-    promptTokens,
-    cachedTokens: Math.min(wire?.prompt_tokens_details?.cached_tokens ?? 0, promptTokens),
-    completionTokens: wire?.completion_tokens ?? spoken,
-    ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
-  };
-};

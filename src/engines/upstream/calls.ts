@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../core/event.ts';
 import { UPSTREAM_CALLS_MAX, UPSTREAM_EVENT_CHARACTERS_MAX } from '../../core/limits.ts';
 import type { WireToolCall } from './chunk.ts';
-import type { Faults } from './faults.ts';
+import type { Faults } from '../remote/faults.ts';
 import { createJsonEnd } from './json-end.ts';
 import type { JsonEnd } from './json-end.ts';
 

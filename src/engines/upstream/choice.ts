@@ -1,7 +1,7 @@
 import type { EngineEvent } from '../../core/event.ts';
 import { createCalls } from './calls.ts';
 import type { WireChoice, WireDelta, WireToolCall } from './chunk.ts';
-import type { Faults } from './faults.ts';
+import type { Faults } from '../remote/faults.ts';
 import { toFinishReason } from './finish-reason.ts';
 import { toLogprobs } from './logprobs.ts';
 
@@ -10,6 +10,8 @@ export interface ChoiceNeeds {
   /** Alternatives to a token that were asked for; undefined: no log probabilities at all. */
   readonly topLogprobs: number | undefined;
   readonly stops: readonly string[];
+  /** Token ids that were to end the answer. */
+  readonly stopTokens?: readonly number[];
   /** At most one tool call is told. */
   readonly isSingleCall: boolean;
   readonly newCallId: () => string;
@@ -22,7 +24,8 @@ export interface Choice {
   isEnded(): boolean;
 }
 
-export function createChoice({ choice, topLogprobs, stops, isSingleCall, newCallId, faults }: ChoiceNeeds): Choice {
+export function createChoice(needs: ChoiceNeeds): Choice {
+  const { choice, topLogprobs, stops, stopTokens = [], isSingleCall, newCallId, faults } = needs;
   let isEnded = false;
   const calls = createCalls({ choice, isSingle: isSingleCall, newCallId, faults });
 
@@ -57,7 +60,8 @@ export function createChoice({ choice, topLogprobs, stops, isSingleCall, newCall
       if (!reason)
         throw faults.failed(`ended with the finish reason ${JSON.stringify(wire.finish_reason.slice(0, 40))}`);
       calls.close(emit, { isCut: reason === 'length' });
-      const stop = stops.find((each) => each === wire.stop_reason || each === wire.matched_stop);
+      const isHit = (each: unknown): boolean => each === wire.stop_reason || each === wire.matched_stop;
+      const stop = stops.find(isHit) ?? (stopTokens.some(isHit) ? '' : undefined);
       emit({ type: 'choice-end', choice, reason, ...(stop === undefined ? {} : { stop }) });
       isEnded = true;
     },

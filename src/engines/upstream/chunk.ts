@@ -49,19 +49,22 @@ const Choice = z.object({
   matched_stop: MatchedStop,
 });
 
-const Tokens = z.int().min(0).nullish();
+/** An odd count is none: no answer fails for what it is said to have cost. */
+const Tokens = z.int().min(0).nullish().catch(undefined);
 
 const Usage = z.object({
   prompt_tokens: Tokens,
   completion_tokens: Tokens,
-  prompt_tokens_details: z.object({ cached_tokens: Tokens }).nullish(),
-  completion_tokens_details: z.object({ reasoning_tokens: Tokens }).nullish(),
+  prompt_tokens_details: z.object({ cached_tokens: Tokens }).nullish().catch(undefined),
+  completion_tokens_details: z.object({ reasoning_tokens: Tokens }).nullish().catch(undefined),
+  /** Where one server has it. */
+  reasoning_tokens: Tokens,
 });
 
 /** One event of a stream, or the whole of an unstreamed answer. */
 export const Chunk = z.object({
   choices: z.array(Choice).nullish(),
-  usage: Usage.nullish(),
+  usage: Usage.nullish().catch(undefined),
   /** Where either says that it is an error, errorIn() reads it. */
   error: z.unknown().optional(),
   object: z.unknown().optional(),

@@ -53,6 +53,13 @@ describe('an upstream as an engine', () => {
   let server: Server;
   let base = '';
   const engines: TextEngine[] = [];
+  let heard: (request: IncomingMessage, response: ServerResponse) => unknown = () => undefined;
+  const onAsked = (listener: typeof heard): void => {
+    heard = (request, response) => {
+      heard = () => undefined;
+      listener(request, response);
+    };
+  };
   const never = new AbortController().signal;
 
   const engineWith = (change: Partial<UpstreamOptions> = {}): TextEngine => {
@@ -87,7 +94,10 @@ describe('an upstream as an engine', () => {
 
   before(async () => {
     server = createServer((request, response) => {
+      // A server that says nothing of itself.
+      if (request.method === 'GET') return response.writeHead(404).end();
       asked.push(request);
+      heard(request, response);
       play(response, request);
     });
     server.listen(0, '127.0.0.1');
@@ -391,6 +401,16 @@ describe('an upstream as an engine', () => {
       { name: 'garbage', pieces: [say('a'), frame('{"choices":[{'), FINISH, DONE], before: [text('a')] },
       { name: 'an error', pieces: [say('a'), frame({ error: { message: 'boom' } }), DONE], before: [text('a')] },
       { name: 'half an event', pieces: [say('a'), FINISH.slice(0, -10)], before: [text('a')] },
+      {
+        name: 'half a character',
+        pieces: [say('a'), Buffer.from(say('漢')).subarray(0, say('').indexOf('""') + 3)],
+        before: [text('a')],
+      },
+      {
+        name: 'bytes that are no text',
+        pieces: [say('a'), Uint8Array.of(0, 255, 192, 10, 10), DONE],
+        before: [text('a')],
+      },
     ];
   for (const { name, pieces, before: said } of broken) {
     it(`rejects an answer that breaks: ${name}`, async () => {
@@ -416,6 +436,31 @@ describe('an upstream as an engine', () => {
     }
   });
 
+  it('rejects when the upstream dies in the middle of a character, and tells what came before', async () => {
+    play = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const half = Buffer.from(say('漢')).subarray(0, say('').indexOf('""') + 3);
+      response.write(say('a'));
+      response.write(half, () => response.destroy());
+    };
+    const events: EngineEvent[] = [];
+    assert.equal((await rejectionOf(drained(await start(), events))).kind, 'upstream-failed');
+    assert.deepEqual(events, [text('a')]);
+  });
+
+  it('takes an error in mid-answer for what it says: a prompt that is too long, a rate, a failure', async () => {
+    for (const [error, kind] of [
+      [{ message: 'too long', code: 'context_length_exceeded' }, 'context-exceeded'],
+      [{ message: 'too long', type: 'exceed_context_size_error', code: 500 }, 'context-exceeded'],
+      [{ message: 'busy', code: 429 }, 'overloaded'],
+      [{ message: 'our key', code: 401 }, 'upstream-failed'],
+      ['boom', 'upstream-failed'],
+    ] as const) {
+      play = stream(frame({ error }), DONE);
+      assert.equal((await rejectionOf(drained(await start()))).kind, kind);
+    }
+  });
+
   it('gives up an upstream that hangs: without a head, with comments only, in mid-answer, in a refusal', async () => {
     const timeouts = { firstTokenMs: 40, idleMs: 40 };
     const hang =
@@ -433,9 +478,7 @@ describe('an upstream as an engine', () => {
       [hang('{"error"', 500), /first event/],
     ] as const) {
       play = how;
-      const closed = new Promise((resolve) =>
-        server.once('request', (request) => request.socket.once('close', resolve)),
-      );
+      const closed = new Promise((resolve) => onAsked((request) => request.socket.once('close', resolve)));
       const error = await rejectionOf(start({}, engineWith({ timeouts })).then((started) => drained(started)));
       assert.equal(error.kind, 'timeout');
       assert.match(error.cause instanceof Error ? error.cause.message : '', step);
@@ -490,7 +533,7 @@ describe('an upstream as an engine', () => {
     response.write(say('a'));
   };
   const closedByUs = (): Promise<unknown> =>
-    new Promise((resolve) => server.once('request', (_, response) => response.once('close', resolve)));
+    new Promise((resolve) => onAsked((_, response) => response.once('close', resolve)));
 
   it('closes the connection when its reader leaves', async () => {
     play = forever;

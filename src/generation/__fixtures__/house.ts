@@ -6,6 +6,7 @@ import type { GenerationRequest } from '../../core/request.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import { createCheck } from '../../grammar/check.ts';
 import { createGenerate } from '../generate.ts';
+import type { WithEngineNeeds } from '../with-engine.ts';
 
 export const ENTRY: ModelEntry = {
   name: 'm',
@@ -38,14 +39,15 @@ interface Settled {
   readonly how: string;
 }
 
-/** A pipeline on an engine, and the books it keeps. */
-export function createHouse(
-  engine: TextEngine,
+/** What a pipeline on an engine is given, the call it is asked in, and the books that are kept of it. */
+export function createBooks<Engine>(
+  engine: Engine,
   { reserve, entry = ENTRY }: { readonly reserve?: () => Promise<never>; readonly entry?: ModelEntry } = {},
 ) {
   const books = {
     permits: 0,
     releases: 0,
+    leases: 0,
     leasesReleased: 0,
     settled: [] as Settled[],
     facts: {} as Record<string, unknown>,
@@ -57,28 +59,38 @@ export function createHouse(
     signal: caller.signal,
     log: { add: (facts) => void Object.assign(books.facts, facts), warn: () => undefined },
   };
-  const catalogue = catalogueOf(entry);
-  const engineFor = async () => ({ engine, release: () => void books.leasesReleased++ });
-  const generate = createGenerate({
-    catalogue,
-    engineFor,
-    styleOf: () => ({ stopTokens: [] }),
+  const needs: WithEngineNeeds<Engine> = {
+    catalogue: catalogueOf(entry),
+    engineFor: async () => {
+      books.leases++;
+      return { engine, release: () => void books.leasesReleased++ };
+    },
     admission: {
       admit: async () => {
         books.permits++;
         return { release: () => void books.releases++ };
       },
     },
+    ledger: { reserve: reserve ?? (async () => ({ settle: (usage, how) => void books.settled.push({ usage, how }) })) },
+  };
+  return { books, caller, context, needs };
+}
+
+/** A pipeline that writes text, and the books it keeps. */
+export function createHouse(engine: TextEngine, how: Parameters<typeof createBooks>[1] = {}) {
+  const { books, caller, context, needs } = createBooks(engine, how);
+  const generate = createGenerate({
+    ...needs,
+    styleOf: () => ({ stopTokens: [] }),
     ids: { toolCall: () => 'call_1' },
     answerCheck: { problemOf: async (schema, text) => createCheck(schema)(JSON.parse(text)) },
-    ledger: { reserve: reserve ?? (async () => ({ settle: (usage, how) => void books.settled.push({ usage, how }) })) },
   });
   return {
     books,
     caller,
     context,
     /** What else is built over the pipeline needs. */
-    parts: { generate, catalogue, engineFor },
+    parts: { generate, catalogue: needs.catalogue, engineFor: needs.engineFor },
     generate: (request: Partial<GenerationRequest> = {}) =>
       generate({ ...REQUEST, ...request }, { interface: 'chat' }, context),
   };

@@ -46,14 +46,13 @@ export function createHeldText(): HeldText {
   let first = 0;
   /** The piece looked at last. */
   let cursor = 0;
-  let end = 0;
   /** Text before this position is said or dropped. */
   let done = 0;
   let owed: { readonly choice: number; readonly phase: number; readonly tokens: number } | undefined;
 
   const add = (piece: Omit<Piece, 'at'>): void => {
-    pieces.push({ at: end, ...piece });
-    end += piece.text.length;
+    pieces.push({ at: held.end, ...piece });
+    held.end += piece.text.length;
   };
 
   const pieceAt = (position: number): Piece => {
@@ -86,7 +85,7 @@ export function createHeldText(): HeldText {
   const advance = (to: number, visit: (piece: Piece, part: string, isPast: boolean) => void): void => {
     for (;;) {
       const piece = pieces[first];
-      if (!piece || piece.at > to || (piece.at === to && to < end)) break;
+      if (!piece || piece.at > to || (piece.at === to && to < held.end)) break;
       const pieceEnd = piece.at + piece.text.length;
       const part = piece.text.slice(Math.max(done, piece.at) - piece.at, Math.max(to, done) - piece.at);
       visit(piece, part, pieceEnd <= to);
@@ -100,15 +99,15 @@ export function createHeldText(): HeldText {
     first = 0;
   };
 
-  return {
+  // Fields, not getters: an object literal with a getter gets a hidden class of its own each time it is made, which keeps
+  // all that the getter sees until the next full collection.
+  const held: HeldText & { end: number } = {
+    end: 0,
     push({ text, choice, phase, tokens, logprobs }) {
       add({ text, event: { choice, phase }, tokens, logprobs });
     },
     pushSilent(text) {
       add({ text, event: undefined, tokens: 0, logprobs: undefined });
-    },
-    get end() {
-      return end;
     },
     codeAt(position) {
       const piece = pieceAt(position);
@@ -138,4 +137,5 @@ export function createHeldText(): HeldText {
       owed = undefined;
     },
   };
+  return held;
 }

@@ -37,15 +37,12 @@ export function createCallBody(begins: 'members' | 'value', isObject: boolean): 
   if (begins === 'members') state = 'behind-member';
   let key = '';
   let isEscaped = false;
-  let from: number | undefined;
-  let to: number | undefined;
-  let isScalar = false;
   /** What is read now is the arguments, not another member's value. */
   let isArguments = begins === 'value';
   let value = createValue();
 
   const endValue = (at: number): void => {
-    if (isArguments) to = at;
+    if (isArguments) body.to = at;
     isArguments = false;
     state = 'behind-member';
   };
@@ -70,7 +67,7 @@ export function createCallBody(begins: 'members' | 'value', isObject: boolean): 
     if (isBlank(code)) return 'more';
     if (code !== COLON) return 'over-before';
     state = 'before-value';
-    isArguments = from === undefined && ARGUMENT_KEYS.has(key);
+    isArguments = body.from === undefined && ARGUMENT_KEYS.has(key);
     return 'more';
   };
 
@@ -85,8 +82,8 @@ export function createCallBody(begins: 'members' | 'value', isObject: boolean): 
       }
       state = 'value';
       if (isArguments) {
-        from = at;
-        isScalar = code !== BRACE && code !== BRACKET;
+        body.from = at;
+        body.isScalar = code !== BRACE && code !== BRACKET;
       }
     }
     const end = value.take(code);
@@ -96,7 +93,11 @@ export function createCallBody(begins: 'members' | 'value', isObject: boolean): 
     return 'more';
   };
 
-  return {
+  // Fields, not getters: see stages/held-text.ts.
+  const body: { -readonly [Name in keyof CallBody]: CallBody[Name] } = {
+    from: undefined,
+    to: undefined,
+    isScalar: false,
     take(code, at) {
       switch (state) {
         case 'behind-member':
@@ -111,16 +112,8 @@ export function createCallBody(begins: 'members' | 'value', isObject: boolean): 
           return takeValue(code, at);
       }
     },
-    get from() {
-      return from;
-    },
-    get to() {
-      return to;
-    },
-    get isScalar() {
-      return isScalar;
-    },
   };
+  return body;
 }
 
 /** Longer than any key that matters. */

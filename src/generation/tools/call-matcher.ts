@@ -21,7 +21,7 @@ export interface CallMatcher {
   /** Takes a character. Of several matches the one with the earliest start counts. */
   take(code: number): Found | undefined;
   /** Start of the earliest that is still possible; undefined when nothing is. */
-  readonly start: number | undefined;
+  start(): number | undefined;
   clear(): void;
 }
 
@@ -78,9 +78,7 @@ export function createCallMatcher({ steps }: Pick<CallProgram, 'steps'>, names: 
   };
 
   return {
-    get start() {
-      return threads[0]?.start;
-    },
+    start: () => threads[0]?.start,
     canBegin: (entries, code) => firstsOf(entries).has(code),
     begin(entries, start) {
       found = undefined;

@@ -99,7 +99,7 @@ export function createToolCalls(needs: ToolCallsNeeds): Stage<ChoiceEvent, Choic
     const start = blankFrom ?? position;
     if (matcher.canBegin(program.anywhere, code)) matcher.begin(program.anywhere, start);
     if (isLineStart && matcher.canBegin(program.atLineStart, code)) matcher.begin(program.atLineStart, start);
-    const found = matcher.start === undefined ? undefined : matcher.take(code);
+    const found = matcher.start() === undefined ? undefined : matcher.take(code);
     if (isBlank(code)) {
       blankFrom ??= position;
       if (code === NEWLINE) isLineStart = true;
@@ -135,7 +135,7 @@ export function createToolCalls(needs: ToolCallsNeeds): Stage<ChoiceEvent, Choic
     if (found?.match.type === 'call') beginCall(found, emit);
     else {
       if (found) tail.end = position;
-      if (matcher.start === undefined) leaveTail(tail);
+      if (matcher.start() === undefined) leaveTail(tail);
     }
   };
 
@@ -157,7 +157,7 @@ export function createToolCalls(needs: ToolCallsNeeds): Stage<ChoiceEvent, Choic
 
   /** Gives out all that is decided. */
   const release = (emit: Emit): void => {
-    if (mode.type === 'text') held.say(Math.min(matcher.start ?? position, blankFrom ?? position), emit);
+    if (mode.type === 'text') held.say(Math.min(matcher.start() ?? position, blankFrom ?? position), emit);
     else if (mode.type === 'tail') held.drop(mode.end);
     else if (mode.type === 'over') held.drop(held.end);
     else releaseCall(mode.body, emit);
@@ -177,7 +177,7 @@ export function createToolCalls(needs: ToolCallsNeeds): Stage<ChoiceEvent, Choic
 
   /** Where markup begins that only a call can have: cut there, it is no text. */
   const unfinishedMarkup = (): number | undefined => {
-    const { start } = matcher;
+    const start = matcher.start();
     if (start === undefined) return undefined;
     const begun = held.slice(start, held.end).trimStart();
     return start < prefaceEnd || openings.some((opening) => begun.startsWith(opening)) ? start : undefined;

@@ -15,6 +15,7 @@ const INVALID = 'invalid_request_error';
 /** wire.md 1.7 and decisions.md "Errors". Where the type is not recorded, it repeats the code. */
 const COMPATIBLE_ERRORS: Record<ErrorKind, CompatibleError> = {
   'invalid-request': { status: 400, code: 'invalid_parameter_error', type: INVALID },
+  'context-exceeded': { status: 400, code: 'invalid_parameter_error', type: INVALID },
   unauthenticated: {
     status: 401,
     code: 'invalid_api_key',

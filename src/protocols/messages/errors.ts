@@ -12,6 +12,7 @@ export interface MessagesError {
 /** Statuses are those of the other families (decisions.md "Errors"); a model clients ask for in vain is a 404 here too. */
 const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   'invalid-request': { status: 400, type: 'invalid_request_error' },
+  'context-exceeded': { status: 400, type: 'invalid_request_error', sentence: 'prompt is too long:' },
   unauthenticated: { status: 401, type: 'authentication_error', sentence: 'Invalid API key.' },
   forbidden: { status: 403, type: 'permission_error', sentence: 'Access denied.' },
   'workspace-denied': { status: 403, type: 'permission_error', sentence: 'Workspace access denied.' },
@@ -39,10 +40,21 @@ const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
 export const status = (kind: ErrorKind): number => MESSAGES_ERRORS[kind].status;
 
 export function errorBody(error: ServiceError, requestId: string): object {
-  const { type, sentence } = MESSAGES_ERRORS[error.kind];
+  const { type } = MESSAGES_ERRORS[error.kind];
   return {
     type: 'error',
-    error: { type, message: withSentence(sentence, error.message) },
+    error: { type, message: messageOf(error), ...(isThread(error) ? { details: NO_THREADS } : {}) },
     request_id: requestId,
   };
 }
+
+/** A coding agent reads the counts behind these words, and makes its conversation shorter by what is too much. */
+function messageOf({ kind, message, excess }: ServiceError): string {
+  const counts = excess && `prompt is too long: ${excess.tokens} tokens > ${excess.tokensMax} maximum.`;
+  return withSentence(counts ?? MESSAGES_ERRORS[kind].sentence, message);
+}
+
+const isThread = ({ kind, param }: ServiceError): boolean => kind === 'unsupported' && param === 'thread';
+
+/** The tool runners of the official clients ask for server-held turns first; told this, they send whole conversations. */
+const NO_THREADS = { error_code: 'thread_unsupported_request', unsupported: ['thread'] };

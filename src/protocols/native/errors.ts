@@ -12,6 +12,7 @@ export interface NativeError {
 /** decisions.md "Errors", wire.md 1.7. A file's own quota codes stand in the upload's answer, not here. */
 const NATIVE_ERRORS: Record<ErrorKind, NativeError> = {
   'invalid-request': { status: 400, code: 'InvalidParameter' },
+  'context-exceeded': { status: 400, code: 'InvalidParameter' },
   unauthenticated: { status: 401, code: 'InvalidApiKey', sentence: 'Invalid API-key provided.' },
   forbidden: { status: 403, code: 'AccessDenied', sentence: 'Access denied.' },
   'workspace-denied': { status: 403, code: 'Workspace.AccessDenied', sentence: 'Workspace access denied.' },

@@ -18,6 +18,10 @@ import com.alibaba.dashscope.embeddings.TextEmbeddingParam;
 import com.alibaba.dashscope.embeddings.TextEmbeddingResult;
 import com.alibaba.dashscope.exception.ApiException;
 import com.alibaba.dashscope.protocol.Protocol;
+import com.alibaba.dashscope.rerank.TextReRank;
+import com.alibaba.dashscope.rerank.TextReRankOutput;
+import com.alibaba.dashscope.rerank.TextReRankParam;
+import com.alibaba.dashscope.rerank.TextReRankResult;
 import com.alibaba.dashscope.tokenizers.Tokenization;
 import com.alibaba.dashscope.tokenizers.TokenizationResult;
 import com.alibaba.dashscope.tools.FunctionDefinition;
@@ -105,6 +109,7 @@ public final class NativeCases {
     cases.put("hears of a call piece by piece, and puts it together itself", NativeCases::toolsStreamed);
     cases.put("gets the thought apart from the answer", NativeCases::thinking);
     cases.put("gets embeddings", NativeCases::embeddings);
+    cases.put("gets documents in the order in which they answer", NativeCases::rerank);
     cases.put("counts tokens", NativeCases::tokenizer);
     cases.put("hears that a task is unknown, and that it cannot be cancelled", NativeCases::tasks);
 
@@ -386,6 +391,34 @@ public final class NativeCases {
     expect(vectors.size() == 2 && vectors.get(0).size() == vectors.get(1).size(), result);
     expect(mapped(result.getOutput().getEmbeddings(), item -> item.getTextIndex()).equals(List.of(0, 1)), result);
     expect(result.getUsage().getTotalTokens() > 0 && !result.getRequestId().isEmpty(), result);
+  }
+
+  private static void rerank() throws Exception {
+    TextReRank client = new TextReRank(Protocol.HTTP.getValue(), address(""));
+    List<String> documents = List.of("cats chase mice", "the sea is blue", "what is bread");
+    TextReRankResult ranked = client.call(ranking("qwen3-rerank", documents).build());
+    List<TextReRankOutput.Result> results = ranked.getOutput().getResults();
+    expect(mapped(results, TextReRankOutput.Result::getIndex).equals(List.of(1, 2, 0)), ranked);
+    expect(results.get(0).getRelevanceScore() > results.get(1).getRelevanceScore(), ranked);
+    expect(results.get(0).getDocument() == null && ranked.getUsage().getTotalTokens() > 0, ranked);
+    expect(!ranked.getRequestId().isEmpty(), ranked);
+    TextReRankResult best =
+        client.call(ranking("gte-rerank-v2", documents).topN(1).returnDocuments(true).instruct("Find facts.").build());
+    expect(best.getOutput().getResults().size() == 1, best);
+    expect(best.getOutput().getResults().get(0).getDocument().getText().equals("the sea is blue"), best);
+    expectRefusal(
+        400,
+        "InvalidParameter",
+        "input.documents[1]",
+        () -> client.call(ranking("svc-rerank", List.of("blue", "bread ".repeat(300))).build()));
+  }
+
+  private static TextReRankParam.TextReRankParamBuilder<?, ?> ranking(String model, List<String> documents) {
+    return TextReRankParam.builder()
+        .apiKey(System.getenv("KEY"))
+        .model(model)
+        .query("what colour is the sea")
+        .documents(documents);
   }
 
   private static void tokenizer() throws Exception {

@@ -1,7 +1,7 @@
 """The 1.x surface of the dashscope client with a real model, started by dashscope-python.test.ts with the last 1.x."""
 
 from cases import case, expect, run
-from dashscope import TextEmbedding, Tokenization
+from dashscope import TextEmbedding, TextReRank, Tokenization
 from dashscope_asking import MODEL, WEATHER, ask, content_of, expect_failure, message_of, reasons_of
 from models import WEATHER_QUESTION, WEATHER_RESULT, GetWeather
 
@@ -93,6 +93,25 @@ def embeddings():
     expect_failure(many, 400, "InvalidParameter", "batch size is invalid")
     unknown = TextEmbedding.call(model="no-such-model", input="text")
     expect(unknown.status_code == 404 and unknown.code == "ModelNotFound", unknown)
+
+
+@case("gets documents in the order in which they answer")
+def rerank():
+    asked = {"query": "what colour is the sea", "documents": ["cats chase mice", "the sea is blue", "what is bread"]}
+    ranked = TextReRank.call(model=TextReRank.Models.gte_rerank_v2, **asked)
+    results = ranked.output.results
+    expect(ranked.status_code == 200 and [each.index for each in results] == [1, 2, 0], ranked)
+    expect(all(1 > one.relevance_score > other.relevance_score > 0 for one, other in zip(results, results[1:])), ranked)
+    expect(all(each["document"] is None for each in results) and ranked.usage.total_tokens > 0, ranked)
+    best = TextReRank.call(model="qwen3-rerank", **asked, top_n=1, return_documents=True, instruct="Find facts.")
+    (only,) = best.output.results
+    # As an attribute it is always None: the client's default hides what it has.
+    expect((only.index, only["document"]) == (1, {"text": "the sea is blue"}), best)
+    expect(only.relevance_score == results[0].relevance_score and best.usage == ranked.usage, best, ranked)
+    long = TextReRank.call(model="svc-rerank", query="sea", documents=["blue", "bread " * 300])
+    expect_failure(long, 400, "InvalidParameter", "Range of input length should be [1, 255]", "input.documents[1]")
+    other = TextReRank.call(model=MODEL, **asked)
+    expect_failure(other, 404, "ModelNotFound", "for reranking")
 
 
 @case("counts tokens")

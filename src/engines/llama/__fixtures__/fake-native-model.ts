@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
-import { GrammarRefusedError } from '../grammar-compiler.ts';
-import type { CompileGrammars } from '../grammar-compiler.ts';
+import { GrammarRefusedError } from '../../grammar-compiler.ts';
+import type { CompileGrammars } from '../../grammar-compiler.ts';
 import type { NativeGrammar } from '../native-grammars.ts';
 import type { DecodeItem, NativeModel, SamplerOptions } from '../native-model.ts';
 import type { LogitPlace } from '../raw-probabilities.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../lib/clock.ts';
-import type { CompileGrammars } from '../grammar-compiler.ts';
+import type { CompileGrammars } from '../../grammar-compiler.ts';
 import type { PrefixStore } from '../prefix-store.ts';
 import type { GenerateCall, Line, Refusal } from '../protocol.ts';
 import { createScheduler } from '../scheduler.ts';

@@ -56,7 +56,7 @@ export function chatCompletions({
       const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
       if (translates(entry)) return await translation({ translate, strict }, { body, entry, head }, context);
       const { wire, unknown } = parseBody(ChatCompletionBody, body, {
-        texts: chatTexts(entry),
+        texts: () => chatTexts(entry),
         strict,
         heard: forwardedOf(entry),
       });

@@ -1,7 +1,7 @@
 import type { Block, GenerationEvent } from '../../../core/event.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { assert } from '../../../lib/assert.ts';
-import { sseComment, sseData } from '../../../lib/sse.ts';
+import { escapeLineEnds, sseComment, sseData } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { errorBody } from '../errors.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
@@ -57,10 +57,10 @@ export function chatCompletionStream(
     push(events) {
       let text = '';
       for (const event of events) text += encodeEvent(event);
-      return text;
+      return escapeLineEnds(text);
     },
     keepAlive: () => sseComment('keep-alive'),
-    fail: (error) => sseData(JSON.stringify(errorBody(error, head.requestId))),
+    fail: (error) => sseData(escapeLineEnds(JSON.stringify(errorBody(error, head.requestId)))),
     close() {
       if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
       return 'data: [DONE]\n\n';

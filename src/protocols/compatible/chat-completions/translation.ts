@@ -34,7 +34,7 @@ export async function translation(
   { body, entry, head }: Asked,
   context: RequestContext,
 ): Promise<Reply> {
-  const { wire, unknown } = parseBody(TranslationBody, body, { texts: chatTexts(entry), strict });
+  const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => chatTexts(entry), strict });
   checkTranslation(wire, context, atTop);
   checkRules(wire, entry);
   const asked = wire.translation_options;

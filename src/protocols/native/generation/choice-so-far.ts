@@ -21,9 +21,6 @@ export interface ChoiceSoFar {
 
 export function createChoiceSoFar(index: number, { isIncremental }: { readonly isIncremental: boolean }): ChoiceSoFar {
   let open: Block['type'] | undefined;
-  let tokens = 0;
-  let thoughtTokens: number | undefined;
-  let isNew = false;
   let text = '';
   let thought: string | undefined;
   let calls: SaidCall[] = [];
@@ -41,42 +38,38 @@ export function createChoiceSoFar(index: number, { isIncremental }: { readonly i
     }
   };
 
-  return {
+  // Fields, not getters: an object literal with a getter gets a hidden class of its own each time it is made, which keeps
+  // all that the getter sees until the next full collection.
+  const choice: { -readonly [Name in keyof ChoiceSoFar]: ChoiceSoFar[Name] } = {
     index,
-    get tokens() {
-      return tokens;
-    },
-    get thoughtTokens() {
-      return thoughtTokens;
-    },
-    get isNew() {
-      return isNew;
-    },
+    tokens: 0,
+    thoughtTokens: undefined,
+    isNew: false,
     begin({ block }) {
       open = block.type;
       if (block.type === 'reasoning') {
         thought ??= '';
-        thoughtTokens ??= 0;
+        choice.thoughtTokens ??= 0;
       }
       if (block.type !== 'tool-call') return;
       const { id, name } = block;
       calls.push({ index: callCount++, id, type: 'function', function: { name, arguments: '' } });
-      isNew = true;
+      choice.isNew = true;
     },
     add(event) {
       assert(open, 'a delta comes after the start of its block');
-      tokens += event.tokens ?? 0;
+      choice.tokens += event.tokens ?? 0;
       if (open === 'reasoning') {
         thought = (thought ?? '') + event.text;
-        thoughtTokens = (thoughtTokens ?? 0) + (event.tokens ?? 0);
+        choice.thoughtTokens = (choice.thoughtTokens ?? 0) + (event.tokens ?? 0);
       } else if (open === 'text') text += event.text;
       else addArguments(event.text);
       if (event.logprobs) logprobs.push(...event.logprobs);
-      isNew ||= event.text !== '' || (event.logprobs?.length ?? 0) > 0;
+      choice.isNew ||= event.text !== '' || (event.logprobs?.length ?? 0) > 0;
     },
     take(reason) {
       const said: Said = { index, text, thought, calls, logprobs, reason };
-      isNew = false;
+      choice.isNew = false;
       if (isIncremental) {
         text = '';
         thought = thought === undefined ? undefined : '';
@@ -86,4 +79,5 @@ export function createChoiceSoFar(index: number, { isIncremental }: { readonly i
       return said;
     },
   };
+  return choice;
 }

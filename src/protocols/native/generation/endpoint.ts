@@ -70,7 +70,7 @@ function generation(
       if (translates(entry) && !isMultimodal)
         return await translation({ translate, clock, strict }, { body, model, entry, isStreamed }, context);
       checkIsChat(model, entry);
-      const { wire, unknown } = parseBody(GenerationBody, body, { texts: generationTexts(entry), strict });
+      const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => generationTexts(entry), strict });
       const { fields, form } = readFields(wire, entry, { isMultimodal, isStreamed });
 
       const request = decodeChat(model, { ...fields, logprobs: form.hasLogprobs }, place);

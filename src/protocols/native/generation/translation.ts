@@ -38,7 +38,7 @@ export async function translation(
   { body, model, entry, isStreamed }: Asked,
   context: RequestContext,
 ): Promise<Reply> {
-  const { wire, unknown } = parseBody(TranslationBody, body, { texts: generationTexts(entry), strict });
+  const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => generationTexts(entry), strict });
   const { fields } = readFields(wire, entry, { isMultimodal: false, isStreamed });
   checkTranslation(fields, context, place);
   const form = translationForm(model, { isIncremental: wire.parameters?.incremental_output === true });

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { afterEach, describe, it } from 'node:test';
+import { ServiceError } from '../../core/error.ts';
+import type { EngineEvent } from '../../core/event.ts';
+import type { EngineRequest } from '../engine.ts';
+import { REQUEST } from './__fixtures__/heard.ts';
+import { LAST, letter, startLlamaLike, stream, TAKEN } from './__fixtures__/llama-like.ts';
+import type { Handler, LlamaLike } from './__fixtures__/llama-like.ts';
+import { createCompletionEngine } from './completion-engine.ts';
+import type { CompletionOptions } from './completion-engine.ts';
+
+const KEY = 'sk-secret';
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function setUp(
+  complete: Handler,
+  {
+    others = {},
+    ...options
+  }: Partial<CompletionOptions> & { readonly others?: Readonly<Record<string, Handler>> } = {},
+) {
+  const server: LlamaLike = await startLlamaLike(complete, others);
+  const engine = createCompletionEngine({
+    url: server.url,
+    model: 'm',
+    server: 'llama-server',
+    apiKey: KEY,
+    ...options,
+  });
+  closing.push(async () => {
+    await engine.close();
+    await server.close();
+  });
+  const start = (more: Partial<EngineRequest> = {}, signal = new AbortController().signal) =>
+    engine.start({ ...REQUEST, ...more }, signal);
+  const answer = async (more: Partial<EngineRequest> = {}): Promise<EngineEvent[]> =>
+    (await Array.fromAsync((await start(more)).batches)).flat();
+  return { server, engine, start, answer };
+}
+
+const refuses =
+  (status: number, message: string): Handler =>
+  (response) =>
+    void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }));
+
+/** Says nothing of the key, whatever went wrong. */
+function hasNoKey(error: unknown): boolean {
+  for (let one: unknown = error; one instanceof Error; one = one.cause)
+    assert.ok(!`${one.message}${one.stack}`.includes(KEY), one.message);
+  return true;
+}
+
+describe('the completion engine', () => {
+  it('learns what the server and its model are, and which texts are special', async () => {
+    const { engine } = await setUp(() => undefined, { contextTokens: 80 });
+    const model = await engine.model();
+    assert.deepEqual(model, {
+      contextTokens: 80,
+      vocabularySize: 260,
+      chatTemplate: 'the template',
+      specialTokens: ['<|im_start|>', '<tool_call>', '<|im_end|>'],
+      bosToken: '<|im_start|>',
+      eosToken: '<|im_end|>',
+      abilities: { logprobs: true },
+    });
+    assert.equal(engine.capabilities.choicesMax, 2);
+    const text = { type: 'segments', segments: [{ text: '<tool_call>', special: false }] } as const;
+    assert.equal(await engine.countTokens(text), '<tool_call>'.length);
+    await engine.probe?.(new AbortController().signal);
+  });
+
+  it('asks again where the server could not answer', async () => {
+    const loading: Handler = (response, _, call) => {
+      if (call === 1) refuses(503, 'Loading model')(response, {}, call);
+    };
+    const { engine, answer } = await setUp((response) => void stream(response, letter('a', 1), LAST).end(), {
+      others: { '/props': loading, '/health': loading },
+    });
+    await assert.rejects(engine.model(), { kind: 'overloaded' });
+    await assert.rejects(async () => engine.probe?.(new AbortController().signal), { kind: 'overloaded' });
+    assert.equal((await answer()).at(-1)?.type, 'end');
+  });
+
+  it('passes on every wish in the words of the server, and what was cached back', async () => {
+    const { server, start } = await setUp((response) => void stream(response, TAKEN, letter('a', 1), LAST).end());
+    const { batches, ...begun } = await start({
+      maxTokens: 500,
+      sampling: {
+        temperature: 0.5,
+        topP: 0.6,
+        topK: 7,
+        minP: 0.1,
+        repetitionPenalty: 1.1,
+        presencePenalty: 0.2,
+        frequencyPenalty: 0.3,
+        logitBias: new Map([[97, -100]]),
+        seed: 9,
+      },
+      logprobs: { top: 0 },
+    });
+    assert.deepEqual(begun, { promptTokens: 2, cachedTokens: 3, maxTokens: 98 });
+    const events = (await Array.fromAsync(batches)).flat();
+    assert.deepEqual(events.at(-1), { type: 'end', usage: { promptTokens: 2, cachedTokens: 2, completionTokens: 1 } });
+    const { response_fields: fields, ...body } = server.generated[0] ?? {};
+    assert.ok(Array.isArray(fields) && fields.includes('stop_type') && !fields.includes('prompt'));
+    assert.deepEqual(body, {
+      model: 'm',
+      prompt: [1, 2],
+      n_predict: 98,
+      stream: true,
+      cache_prompt: true,
+      return_progress: true,
+      return_tokens: true,
+      temperature: 0.5,
+      top_p: 0.6,
+      top_k: 7,
+      min_p: 0.1,
+      repeat_penalty: 1.1,
+      presence_penalty: 0.2,
+      frequency_penalty: 0.3,
+      seed: 9,
+      logit_bias: [[97, -100]],
+      n_probs: 1,
+    });
+  });
+
+  it('refuses before it asks the server what no server could do', async () => {
+    const { server, start } = await setUp(() => undefined);
+    const bad = { type: 'schema', schema: { $ref: '#/nowhere' }, field: 'tools[2].function.parameters' } as const;
+    for (const [more, param] of [
+      [{ choices: 3 }, 'n'],
+      [{ sampling: { logitBias: new Map([[260, 1]]) } }, 'logit_bias'],
+      [{ stop: { strings: [], tokens: [[1, 999]] } }, 'stop'],
+      [{ input: { type: 'tokens', tokens: [260] } }, undefined],
+      [{ input: { type: 'tokens', tokens: [] } }, undefined],
+      [{ input: { type: 'tokens', tokens: Array.from({ length: 100 }, () => 1) } }, 'messages'],
+      [{ phases: [{ kind: 'answer', grammar: bad }] }, 'tools[2].function.parameters'],
+    ] satisfies [Partial<EngineRequest>, string | undefined][])
+      await assert.rejects(start(more), (error) => {
+        assert.ok(error instanceof ServiceError);
+        const kind = param === 'messages' ? 'context-exceeded' : 'invalid-request';
+        assert.deepEqual([error.kind, error.param], [kind, param]);
+        return true;
+      });
+    assert.equal(server.generated.length, 0);
+  });
+
+  it('refuses at the start what the server refuses, in its words', async () => {
+    const { start } = await setUp(refuses(400, `request (90 tokens) exceeds 80, key ${KEY}`));
+    await assert.rejects(start(), (error) => {
+      assert.ok(error instanceof ServiceError);
+      assert.deepEqual([error.kind, error.message], ['invalid-request', 'request (90 tokens) exceeds 80, key [key]']);
+      return hasNoKey(error);
+    });
+  });
+
+  for (const [what, complete, kind] of [
+    ['hangs up', (response) => void response.destroy(), 'upstream-failed'],
+    ['answers 200 with nothing', (response) => void response.writeHead(200).end(), 'upstream-failed'],
+    ['streams nothing', (response) => void stream(response).end(), 'upstream-failed'],
+    ['sends garbage', (response) => void stream(response, 'data: {oops\n\n').end(), 'upstream-failed'],
+    [
+      'sends an error in a 200',
+      (response) => void stream(response, { error: { code: 500, message: 'x' } }).end(),
+      'upstream-failed',
+    ],
+    ['says nothing', () => undefined, 'timeout'],
+    ['does not want our key', refuses(401, `Invalid API Key ${KEY}`), 'upstream-failed'],
+  ] satisfies [string, Handler, string][])
+    it(`does not start where the server ${what}`, async () => {
+      const { start } = await setUp(complete, { timeouts: { firstTokenMs: 150 } });
+      await assert.rejects(start(), { kind });
+      await assert.rejects(start(), hasNoKey);
+    });
+
+  for (const [what, complete, kind] of [
+    ['dies before its first token', (response) => void stream(response, TAKEN).destroy(), 'upstream-failed'],
+    ['never comes to its first token', (response) => void stream(response, TAKEN), 'timeout'],
+    ['dies', (response) => void stream(response, letter('a', 1)).destroy(), 'upstream-failed'],
+    ['falls silent', (response) => void stream(response, letter('a', 1)), 'timeout'],
+    ['ends without its end', (response) => void stream(response, letter('a', 1)).end(), 'upstream-failed'],
+    ['sends an error', (response) => void stream(response, letter('a', 1), { error: 'no' }).end(), 'upstream-failed'],
+  ] satisfies [string, Handler, string][])
+    it(`fails, and never looks finished, where the server ${what} in mid-answer`, async () => {
+      const { start } = await setUp(complete, { timeouts: { firstTokenMs: 150, idleMs: 150 } });
+      const events: EngineEvent[] = [];
+      const { batches } = await start().catch((error: unknown) => ({ batches: Promise.reject(error) }));
+      await assert.rejects(
+        async () => {
+          for await (const batch of await batches) events.push(...batch);
+        },
+        { kind },
+      );
+      assert.ok(events.every(({ type }) => type === 'text'));
+    });
+
+  it('starts all choices or none, and ends all with the first that fails', async () => {
+    const oneRefused = await setUp((response, body, call) =>
+      call === 2 ? refuses(503, 'busy')(response, body, call) : void stream(response, TAKEN, letter('a', 1)),
+    );
+    await assert.rejects(oneRefused.start({ choices: 2 }), { kind: 'overloaded' });
+    const closed: Promise<unknown>[] = [];
+    const oneDies = await setUp((response, _, call) => {
+      stream(response, TAKEN, letter('a', 1));
+      if (call === 1) closed.push(once(response, 'close'));
+      else response.destroy();
+    });
+    await assert.rejects(oneDies.answer({ choices: 2 }), { kind: 'upstream-failed' });
+    await Promise.all(closed);
+    // Its places are free again.
+    await assert.rejects(oneDies.answer({ choices: 2 }), { kind: 'upstream-failed' });
+  });
+
+  it('puts no more calls to the server than it has slots; the next waits its turn', async () => {
+    const begun: (() => void)[] = [];
+    const { server, answer, start } = await setUp((response) => {
+      stream(response, TAKEN);
+      begun.push(() => void stream(response, letter('a', 1), LAST).end());
+    });
+    await start();
+    const caller = new AbortController();
+    await start({}, caller.signal);
+    const third = answer();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(server.generated.length, 2);
+    caller.abort();
+    // The place of who left is the third's.
+    while (begun.length < 3) await new Promise((resolve) => setImmediate(resolve));
+    begun[2]?.();
+    assert.equal((await third).at(-1)?.type, 'end');
+  });
+
+  it('keeps its connection from call to call', async () => {
+    const ports = new Set<number | undefined>();
+    const { answer } = await setUp((response) => {
+      ports.add(response.socket?.remotePort);
+      stream(response, letter('a', 1), LAST).end();
+    });
+    for (let call = 0; call < 3; call++) await answer();
+    assert.equal(ports.size, 1);
+  });
+});

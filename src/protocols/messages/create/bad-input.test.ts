@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import { ServiceError } from '../../../core/error.ts';
+import { parseBody } from '../../parse.ts';
+import { decode } from './decode.ts';
+import { ignoredFields } from './ignored-fields.ts';
+import { checkMessagesRules } from './rules.ts';
+import { MessagesBody, messagesTexts } from './schema.ts';
+
+const entry: ModelEntry = {
+  name: 'm',
+  description: '',
+  runs: { type: 'none', reason: 'a test' },
+  contextTokens: 4096,
+  abilities: { thinking: 'prompted', tools: true, vision: true, audio: false, logprobs: true, fillInTheMiddle: false },
+  interfaces: ['messages'],
+  sampling: {},
+  created: 0,
+};
+
+const MARK = { type: 'ephemeral', ttl: '5m' };
+
+/** One of everything. */
+const BODY = {
+  model: 'm',
+  max_tokens: 9,
+  system: [{ type: 'text', text: 's', cache_control: MARK }],
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'x' } },
+        { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'd' }] }, title: 't' },
+        { type: 'search_result', source: 's', title: 't', content: [{ type: 'text', text: 'r' }] },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'h', signature: 's' },
+        { type: 'tool_use', id: 'i', name: 'f', input: { a: [1] }, cache_control: MARK },
+        { type: 'server_tool_use', id: 'j', name: 'web_search', input: {} },
+      ],
+    },
+    { role: 'system', content: 'b' },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'i', content: [{ type: 'text', text: 'x' }] }] },
+  ],
+  tools: [
+    { name: 'f', description: 'd', input_schema: { type: 'object' }, cache_control: MARK },
+    { type: 'bash_20250124', name: 'bash' },
+  ],
+  tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+  thinking: { type: 'adaptive', display: 'omitted' },
+  output_config: { effort: 'high', format: { type: 'json_schema', schema: {} } },
+  stop_sequences: ['x'],
+  metadata: { user_id: 'u' },
+  container: {},
+};
+
+/** The value with another one in one place of it, wherever that is. */
+function replaced(value: unknown, path: readonly number[], other: unknown): unknown {
+  const [at, ...rest] = path;
+  if (at === undefined || typeof value !== 'object' || value === null) return other;
+  const keys = Object.keys(value);
+  const key = keys[at % keys.length];
+  if (key === undefined) return other;
+  if (Array.isArray(value)) return value.with(Number(key), replaced(value[Number(key)], rest, other));
+  return { ...value, [key]: replaced(Reflect.get(value, key), rest, other) };
+}
+
+const other = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    '',
+    'text',
+    0,
+    -1,
+    1e300,
+    true,
+    [],
+    {},
+    [null],
+    [[]],
+    { type: 'text' },
+    { type: null },
+  ),
+  fc.constantFrom<unknown>('user', 'assistant', 'tool_result', 'document', 'image', 'custom', 'tool_reference'),
+  fc.jsonValue(),
+);
+
+test('whatever a body holds is taken or refused, never a fault of ours', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.array(fc.nat(9), { maxLength: 7 }), other), { maxLength: 2 }), (changes) => {
+      const body = changes.reduce((of: unknown, [path, value]) => replaced(of, path, value), BODY);
+      try {
+        const { wire } = parseBody(MessagesBody, body, { texts: messagesTexts(entry) });
+        checkMessagesRules(wire, entry);
+        const { messages } = decode(wire);
+        assert.ok(messages.length > 0);
+        ignoredFields(wire, []);
+      } catch (error) {
+        assert.ok(error instanceof ServiceError, String(error));
+        assert.match(error.kind, /^(invalid-request|unsupported)$/);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,43 @@
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import type { ThinkingWish } from '../../../core/request.ts';
+import { present } from '../../../lib/present.ts';
+import type { PromptWire } from './schema.ts';
+
+type ThinkingFields = Pick<PromptWire, 'thinking' | 'reasoning_effort' | 'output_config'>;
+
+const effortOf = ({ reasoning_effort, output_config }: ThinkingFields) => output_config?.effort ?? reasoning_effort;
+
+/** decisions.md "Generation": effort none, then `thinking`; effort alone switches nothing on. */
+const wantsThinking = (wire: ThinkingFields): boolean =>
+  effortOf(wire) !== 'none' && (wire.thinking?.type === 'enabled' || wire.thinking?.type === 'adaptive');
+
+/** Rules about thinking beside other fields hold only where a thought comes of it. */
+export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
+  (abilities.thinking ?? false) !== false && wantsThinking(wire);
+
+export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {
+  if (!wantsThinking(wire)) return undefined;
+  const effort = effortOf(wire);
+  return present({
+    budgetTokens: wire.thinking?.type === 'enabled' ? wire.thinking.budget_tokens : undefined,
+    effort: effort === 'max' || effort === 'xhigh' ? ('max' as const) : effort ? ('high' as const) : undefined,
+  });
+}
+
+/** Fields about thinking that changed nothing, where generation says that it did not hear the wish. */
+export function ignoredThinking(wire: ThinkingFields, isHeard: boolean): readonly string[] {
+  const { thinking } = wire;
+  if (isHeard)
+    return [
+      ...(thinking?.type === 'between_tools' ? ['thinking'] : []),
+      // A thought is always told whole.
+      ...(thinking && 'display' in thinking && HIDDEN.has(thinking.display ?? '') ? ['thinking.display'] : []),
+    ];
+  return [
+    ...(thinking ? ['thinking'] : []),
+    ...(wire.output_config?.effort ? ['output_config.effort'] : []),
+    ...(wire.reasoning_effort ? ['reasoning_effort'] : []),
+  ];
+}
+
+const HIDDEN: ReadonlySet<string> = new Set(['omitted', 'updates']);

@@ -1,0 +1,306 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { loadConfig } from '../config/load-config.ts';
+import { ERROR_KINDS } from '../core/error.ts';
+import { createService } from './service.ts';
+import type { Service } from './service.ts';
+
+// The messages interface on the bytes of the whole service, with the rows of wire.md section 11 that are its own.
+
+const ROOT = '/apps/anthropic/v1';
+const CREATE = `${ROOT}/messages`;
+const COUNT = `${ROOT}/messages/count_tokens`;
+const MODELS = `${ROOT}/models`;
+
+type Fields = Readonly<Record<string, unknown>>;
+type Headers = Readonly<Record<string, string>>;
+
+interface Body {
+  readonly type?: string;
+  readonly error?: { readonly type: string; readonly message: string };
+  readonly request_id?: string;
+  readonly input_tokens?: number;
+  readonly content?: readonly Fields[];
+  readonly stop_reason?: string;
+  readonly usage?: Readonly<Record<string, number>>;
+  readonly data?: readonly { readonly id: string; readonly type: string; readonly created_at: string }[];
+  readonly has_more?: boolean;
+  readonly first_id?: string | null;
+  readonly last_id?: string | null;
+  readonly id?: string;
+}
+
+const says = (...steps: readonly unknown[]) => `script:${JSON.stringify(steps)}`;
+const asking = (steps: readonly unknown[], fields: Fields = {}): Fields => ({
+  model: 'svc-plus',
+  max_tokens: 64,
+  messages: [{ role: 'user', content: says(...steps) }],
+  ...fields,
+});
+
+const TOOL = { name: 'f', description: 'Does it.', input_schema: { type: 'object', properties: {} } };
+const ON = { thinking: { type: 'enabled', budget_tokens: 16 } };
+const CALLED = [
+  { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: [1, 'two'] } }] },
+  { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'Done and done.' }] },
+];
+const HI = { role: 'user', content: 'Hi there' };
+const THOUGHT = { type: 'thinking', thinking: 'It is a greeting.', signature: 's' };
+
+describe('the messages interface', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-messages-'));
+  let service: Service | undefined;
+  let url = '';
+  let key = '';
+
+  before(async () => {
+    const quiet = () => undefined;
+    const env = {
+      PARLEY_DATA: folder,
+      PARLEY_PORT: '0',
+      PARLEY_ENGINE_KIND: 'scripted',
+      PARLEY_ENGINE_SEQUENCES: '8',
+      PARLEY_ENGINE_CONTEXT_TOKENS: '500',
+      PARLEY_HUB_URL: 'off',
+    };
+    service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
+    const [address] = await service.listen();
+    url = address?.url ?? '';
+    key = (await service.firstKey())?.secret ?? '';
+  });
+  after(async () => {
+    await service?.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const call = (method: string, path: string, body?: unknown, headers: Headers = { 'x-api-key': key }) =>
+    fetch(url + path, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  const bodyOf = async (answer: Promise<Response>): Promise<Body> => (await (await answer).json()) as Body;
+  const told = async (answer: Promise<Response>): Promise<Body> => {
+    const response = await answer;
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
+    return JSON.parse(text) as Body;
+  };
+
+  for (const [name, headers] of Object.entries<() => Headers>({
+    'x-api-key': () => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
+    'a bearer': () => ({ authorization: `bearer ${key}`, 'anthropic-version': 'of tomorrow', 'anthropic-beta': 'a,b' }),
+    both: () => ({ authorization: `Bearer ${key}`, 'x-api-key': key }),
+  })) {
+    test(`takes the key as ${name}, any version and any beta`, async () => {
+      const response = await call('POST', `${CREATE}?beta=true`, asking(['Hel', 'lo']), headers());
+      const { id, content, usage, stop_reason: reason } = (await response.json()) as Body;
+      assert.deepEqual(content, [{ type: 'text', text: 'Hello' }]);
+      assert.equal(reason, 'end_turn');
+      assert.ok((usage?.['input_tokens'] ?? 0) > 0 && usage?.['output_tokens'] === 2);
+      const requestId = response.headers.get('request-id');
+      assert.equal(id, `msg_${requestId}`);
+      assert.equal(response.headers.get('x-request-id'), requestId);
+    });
+  }
+
+  test('tells a refusal in its own shape, with a status, also where a stream was asked for', async () => {
+    const stream = { stream: true };
+    const refusals = await Promise.all([
+      ...ERROR_KINDS.map((kind) => call('POST', CREATE, asking([{ fail: kind }], stream))),
+      ...['{', '[]', '', '{"model":"svc-plus"}'].map((body) => call('POST', CREATE, body)),
+      call('POST', COUNT, '{}'),
+      call('POST', CREATE, asking([], { model: 'nix', ...stream })),
+      call('POST', CREATE, asking([], stream), { 'x-api-key': 'sk-wrong' }),
+      call('POST', CREATE, asking([], stream), {}),
+      call('POST', CREATE, asking([], stream), { 'x-api-key': key, authorization: 'Bearer sk-other' }),
+      call('POST', CREATE, asking([], stream), { 'x-api-key': key, 'x-dashscope-workspace': 'other' }),
+      call('POST', '/apps/anthropic/api/event_logging/batch', {}),
+      call('GET', CREATE),
+      call('GET', `${MODELS}/nix`),
+    ]);
+    for (const response of refusals) {
+      const text = await response.text();
+      assert.ok(response.status >= 400 && response.status < 600, text);
+      assert.equal(response.headers.get('content-type'), 'application/json', text);
+      const { type, error, request_id: id } = JSON.parse(text) as Body;
+      assert.equal(type, 'error', text);
+      assert.equal(id, response.headers.get('request-id'));
+      assert.ok(error?.message, text);
+      assert.equal(error.type, TYPES.get(response.status) ?? error.type, text);
+    }
+  });
+
+  for (const [name, path, body, status, type, message] of [
+    ['no such model', CREATE, asking([], { model: 'nix' }), 404, 'not_found_error', /nix/],
+    ['a model of another interface', CREATE, asking([], { model: 'svc-embed' }), 404, 'not_found_error', /svc-embed/],
+    [
+      'no max_tokens',
+      CREATE,
+      asking([], { max_tokens: undefined }),
+      400,
+      'invalid_request_error',
+      /^max_tokens: Field required/,
+    ],
+    [
+      'an image',
+      CREATE,
+      asking([], {
+        messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'url', url: 'https://x' } }] }],
+      }),
+      400,
+      'invalid_request_error',
+      /takes text only/,
+    ],
+    [
+      'a prompt that is too long',
+      CREATE,
+      asking([], { messages: [{ role: 'user', content: 'x '.repeat(600) }] }),
+      400,
+      'invalid_request_error',
+      /^prompt is too long: \d+ tokens > 499 maximum\./,
+    ],
+    ['no such model to count for', COUNT, { model: 'nix', messages: [HI] }, 404, 'not_found_error', /nix/],
+    ['a full queue', CREATE, asking([{ fail: 'overloaded' }]), 503, 'overloaded_error', /./],
+    ['a quota of tokens', CREATE, asking([{ fail: 'token-quota' }]), 429, 'billing_error', /./],
+    [
+      'more than a body may hold',
+      CREATE,
+      asking([], { metadata: { user_id: 'x'.repeat(21_000_000) } }),
+      413,
+      'request_too_large',
+      /./,
+    ],
+  ] as const) {
+    test(`refuses ${name} with ${status} ${type}`, async () => {
+      const response = await call('POST', path, body);
+      const { error } = (await response.json()) as Body;
+      assert.deepEqual([response.status, error?.type], [status, type], error?.message);
+      assert.match(error?.message ?? '', message);
+    });
+  }
+
+  test('names what it took and did not honour', async () => {
+    const response = await call('POST', CREATE, asking(['Hi'], { container: 'c', colour: 'red', max_tokens: 9999 }));
+    const names = (response.headers.get('x-parley-ignored') ?? '').split(',').map(decodeURIComponent);
+    assert.deepEqual(names, ['max_tokens(clamped)', 'container', 'colour']);
+  });
+
+  test('rows 31, 32, 33: each event is named, the start comes first, and pieces of a call add up to an object', async () => {
+    const steps = ['<tool_call>\n{"name": "f", "arg', 'uments": {"a": [1, "tw', 'o"]}}\n</tool_call>'];
+    const text = await (await call('POST', CREATE, asking(steps, { stream: true, tools: [TOOL] }))).text();
+    const frames = text.split('\n\n').slice(0, -1);
+    const events = frames.map((frame) => {
+      const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(frame) ?? assert.fail(frame);
+      const event = JSON.parse(data ?? '') as Fields & { readonly delta?: Fields; readonly usage?: Fields };
+      assert.equal(event['type'], name);
+      return event;
+    });
+    assert.equal(events[0]?.['type'], 'message_start');
+    assert.equal(events.at(-1)?.['type'], 'message_stop');
+    assert.equal(typeof events.find(({ type }) => type === 'message_delta')?.usage?.['output_tokens'], 'number');
+    const pieces = events
+      .map(({ delta }) => (typeof delta?.['partial_json'] === 'string' ? delta['partial_json'] : ''))
+      .join('');
+    assert.deepEqual(JSON.parse(pieces), { a: [1, 'two'] });
+    assert.doesNotMatch(text, /DONE/);
+  });
+
+  for (const [name, fields] of Object.entries<Fields>({
+    'a word': { messages: [HI] },
+    'a system prompt in blocks': {
+      system: [
+        { type: 'text', text: 'Be brief.' },
+        { type: 'text', text: ' Be kind.' },
+      ],
+    },
+    tools: { tools: [TOOL, { ...TOOL, name: 'g' }] },
+    'tools that must be used': { tools: [TOOL], tool_choice: { type: 'any' } },
+    'tools that must not': { tools: [TOOL], tool_choice: { type: 'none' } },
+    thinking: { ...ON },
+    'thinking with tools': { ...ON, tools: [TOOL] },
+    'earlier thoughts': {
+      ...ON,
+      messages: [HI, { role: 'assistant', content: [THOUGHT, { type: 'text', text: 'Hi' }] }, HI],
+    },
+    'calls and their results': { tools: [TOOL], messages: [HI, ...CALLED] },
+    'the beginning of the answer': { messages: [HI, { role: 'assistant', content: 'Well, I' }] },
+    'a format': { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
+    'a mark for the cache': { cache_control: { type: 'ephemeral' } },
+    'what it does not honour': { container: 'c', tools: [TOOL, { type: 'bash_20250124', name: 'bash' }] },
+  })) {
+    test(`counts the tokens that a generation with ${name} tells as its input`, async () => {
+      const body = { model: 'svc-plus', messages: [HI], ...fields };
+      const count = await told(call('POST', COUNT, body));
+      const { usage = {} } = await told(call('POST', CREATE, { ...body, max_tokens: 4 }));
+      assert.deepEqual(count, {
+        input_tokens:
+          (usage['input_tokens'] ?? 0) +
+          (usage['cache_read_input_tokens'] ?? 0) +
+          (usage['cache_creation_input_tokens'] ?? 0),
+      });
+    });
+  }
+
+  test('counts what may be left out, and names it', async () => {
+    const response = await call('POST', COUNT, { model: 'svc-plus', messages: [HI], container: 'c', colour: 'red' });
+    assert.equal(response.headers.get('x-parley-ignored'), 'container,colour');
+  });
+
+  test('lists its models, page by page in both directions', async () => {
+    const all = await told(call('GET', MODELS));
+    const ids = (all.data ?? []).map(({ id }) => id);
+    assert.ok(ids.includes('svc-plus') && !ids.includes('svc-embed'), ids.join());
+    assert.deepEqual([all.has_more, all.first_id, all.last_id], [false, ids[0], ids.at(-1)]);
+    for (const { type, created_at: created } of all.data ?? [])
+      assert.ok(type === 'model' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(created));
+
+    const forth: string[] = [];
+    for (let after: string | null | undefined = undefined; ;) {
+      const page: Body = await told(call('GET', `${MODELS}?limit=2${after ? `&after_id=${after}` : ''}`));
+      forth.push(...(page.data ?? []).map(({ id }) => id));
+      after = page.last_id;
+      if (!page.has_more) break;
+    }
+    assert.deepEqual(forth, ids);
+    const back = await told(call('GET', `${MODELS}?limit=1&before_id=${ids.at(-1)}`));
+    assert.deepEqual([back.data?.[0]?.id, back.has_more], [ids.at(-2), ids.length > 2]);
+    const none = await told(call('GET', `${MODELS}?after_id=${ids.at(-1)}`));
+    assert.deepEqual(none, { data: [], has_more: false, first_id: null, last_id: null });
+  });
+
+  test('tells one model, also by another name of it', async () => {
+    assert.equal((await told(call('GET', `${MODELS}/svc-plus`))).id, 'svc-plus');
+    assert.equal((await told(call('GET', `${MODELS}/qwen-plus`))).id, 'qwen-plus');
+    const stranger = await call('GET', `${MODELS}/svc-embed`);
+    assert.equal(stranger.status, 404);
+  });
+
+  for (const query of [
+    'limit=0',
+    'limit=1001',
+    'limit=x',
+    'after_id=nix',
+    'before_id=nix',
+    'after_id=svc-plus&before_id=svc-plus',
+  ]) {
+    test(`refuses a page of models by ${query}`, async () => {
+      const response = await call('GET', `${MODELS}?${query}`);
+      assert.equal(response.status, 400);
+      assert.equal((await bodyOf(Promise.resolve(response))).error?.type, 'invalid_request_error');
+    });
+  }
+});
+
+/** wire.md 0.3; a quota of tokens has a type of its own. */
+const TYPES = new Map([
+  [400, 'invalid_request_error'],
+  [401, 'authentication_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [413, 'request_too_large'],
+  [503, 'overloaded_error'],
+]);

@@ -1,0 +1,34 @@
+import type { Config } from '../../config/config.ts';
+import type { ModelsSection } from '../../config/config-file.ts';
+import type { GuestFunctions, HostFunctions } from '../../engines/sharing/protocol.ts';
+import type { MeterReading } from '../../telemetry/meter.ts';
+import type { ModelState } from '../model-engines.ts';
+import type { ListenAddress } from '../service.ts';
+
+/** What the primary does for its workers. */
+export interface PrimaryFunctions extends HostFunctions {
+  'model.state': (model: string) => ModelState;
+  /** What all workers have counted, ended ones too. */
+  'metrics.expose': (none: null) => { readonly contentType: string; readonly text: string };
+  /** What this worker has counted so far. */
+  'metrics.report': (reading: MeterReading) => void;
+}
+
+/** What a worker does for the primary. */
+export interface WorkerFunctions extends GuestFunctions {
+  /** Once, first. Resolves when it listens. */
+  begin: (order: WorkerOrder) => readonly ListenAddress[];
+  'metrics.read': (none: null) => MeterReading;
+  'models.use': (section: ModelsSection) => void;
+  /** Takes nothing new, lets running answers end within the grace time, and ends. */
+  drain: (none: null) => void;
+}
+
+export interface WorkerOrder {
+  /** With the ports that all workers share, none of them 0, and with the models of now. */
+  readonly config: Config;
+  /** Counted from 1; one that is started in the place of another has its number. */
+  readonly worker: number;
+  /** Each worker opens the port by itself. Else the primary has it, and hands connections on. */
+  readonly isPortShared: boolean;
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, test } from 'node:test';
+import { findAgent } from './agent.ts';
+import { type Parley, startParley } from './harness.ts';
+import { callOf, says } from './script.ts';
+
+/** Of one run, in ms: it takes one or two seconds where nothing else runs. */
+const RUN_MS_MAX = 60_000;
+
+/** Its own words and the tools that it brings are about 7,000 words. */
+const CONTEXT_TOKENS = '32768';
+
+interface Result {
+  readonly result: string;
+  readonly is_error: boolean;
+  readonly num_turns: number;
+  readonly stop_reason: string;
+  readonly usage: { readonly input_tokens: number; readonly output_tokens: number };
+}
+
+const { launcher, lacks } = findAgent();
+
+describe('a coding agent, Claude Code', { skip: lacks ?? false }, () => {
+  let parley: Parley;
+  let home = '';
+  let work = '';
+  before(async () => {
+    parley = await startParley({ engine: 'scripted', env: { PARLEY_ENGINE_CONTEXT_TOKENS: CONTEXT_TOKENS } });
+    home = await mkdtemp(join(tmpdir(), 'parley-agent-'));
+    work = join(home, 'work');
+    await mkdir(work);
+  });
+  after(async () => {
+    await parley?.stop();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  /** One run without a screen, in a home of its own, from which nothing but Parley can be reached. */
+  async function run(prompt: string, { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {}) {
+    const child = spawn(process.execPath, [launcher, '-p', prompt, '--output-format', 'json', ...args], {
+      cwd: work,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: RUN_MS_MAX,
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        ANTHROPIC_BASE_URL: `${parley.address}/apps/anthropic`,
+        ANTHROPIC_AUTH_TOKEN: parley.key,
+        ANTHROPIC_MODEL: 'svc-plus',
+        ANTHROPIC_SMALL_FAST_MODEL: 'svc-turbo',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        HTTPS_PROXY: 'http://127.0.0.1:9',
+        NO_PROXY: '127.0.0.1',
+        ...env,
+      },
+    });
+    const [told, complaint] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const line = told.split('\n').findLast((each) => each.startsWith('{'));
+    assert.ok(line !== undefined, `${told}${complaint}`);
+    return JSON.parse(line) as Result;
+  }
+
+  test('gets its answer, behind a thought', async () => {
+    const { result, is_error: isError, usage } = await run(says('Easy.', '</think>', 'It is done.'));
+    assert.deepEqual([result.trim(), isError], ['It is done.', false]);
+    assert.ok(usage.input_tokens > 1000 && usage.output_tokens > 0);
+  });
+
+  test('runs its tools, and goes on after their results', async () => {
+    await writeFile(join(work, 'next.txt'), says('Both are ', 'done.'));
+    const command = 'echo made > made.txt; cat next.txt';
+    const prompt = says(callOf('Bash', { command, description: 'Make a file' }));
+    const {
+      result,
+      num_turns: turns,
+      stop_reason: reason,
+    } = await run(prompt, {
+      args: ['--allowedTools', 'Bash'],
+      env: { MAX_THINKING_TOKENS: '0' },
+    });
+    assert.deepEqual([result, turns, reason], ['Both are done.', 2, 'end_turn']);
+    assert.equal(await readFile(join(work, 'made.txt'), 'utf8'), 'made\n');
+  });
+
+  test('says which model there is none of', async () => {
+    const { result, is_error: isError } = await run('Hi', { env: { ANTHROPIC_MODEL: 'no-such-model' } });
+    assert.ok(isError);
+    assert.match(result, /no-such-model/);
+  });
+});
