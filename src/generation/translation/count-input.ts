@@ -11,11 +11,10 @@ export interface CountNeeds {
 }
 
 /**
- * Tokens of one character of the text, about: the share that its length decides by.
- *
- * Terms, memory and domain count among the input, as they are put before the text. A server that does not tell its tokens
+ * Checks the length of a translation's input. Terms, memory and domain count among the input, as they are put before the text. A server that does not tell its tokens
  * cannot be asked; it has a limit of its own.
  *
+ * @returns Tokens of a character of the text, on average.
  * @throws ServiceError `invalid-request` for a text that is empty or an input that is too long, with both counts.
  */
 export async function countInput(

@@ -5,23 +5,30 @@ export interface RunAhead<Result> {
 }
 
 /**
+ * What fails before its turn, because there is no place for two or because its time has not come, is done again in its turn.
+ *
  * @param ahead How many items behind the one that is waited for are worked on at the same time.
  */
 export function runAhead<Item, Result>(
   items: readonly Item[],
   { ahead, work }: { readonly ahead: number; readonly work: (item: Item) => Promise<Result> },
 ): RunAhead<Result> {
-  const begun: Promise<Result>[] = [];
+  const begun: (() => Promise<Result>)[] = [];
+
+  const begin = (item: Item, isInTurn: boolean): (() => Promise<Result>) => {
+    const result = work(item);
+    let isFailed = false;
+    // It is awaited in its turn; if that never comes, nobody has to hear of a failure.
+    result.catch(() => {
+      isFailed = !isInTurn;
+    });
+    return () => (isFailed ? work(item) : result);
+  };
+
   return {
     at(index) {
-      for (const item of items.slice(begun.length, index + 1 + ahead)) {
-        const result = work(item);
-        // It is awaited in its turn; if that never comes, nobody has to hear of a failure.
-        result.catch(() => undefined);
-        begun.push(result);
-      }
-      const result = begun[index];
-      return result ?? Promise.reject(new RangeError(`there is no item ${index}`));
+      for (const item of items.slice(begun.length, index + 1 + ahead)) begun.push(begin(item, begun.length <= index));
+      return begun[index]?.() ?? Promise.reject(new RangeError(`there is no item ${index}`));
     },
   };
 }

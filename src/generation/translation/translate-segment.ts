@@ -64,11 +64,12 @@ export async function translateSegment(text: string, needs: SegmentNeeds): Promi
   const consider = (other: Candidate): void => {
     if (isBetter(other, best)) best = other;
   };
-  if (best.missed.length > 0) {
+  // What a limit cut off would be cut off again.
+  if (best.missed.length > 0 && !best.isCut) {
     const { missed } = best;
     consider(await attempt({ text: withWordings(source, missed), hasWordings: true }, missed));
   }
-  if (best.missed.length > 0) {
+  if (best.missed.length > 0 && !best.isCut) {
     const { missed } = best;
     const kept = missed.map(({ target }) => target);
     const terms = found.filter((term) => !missed.includes(term));

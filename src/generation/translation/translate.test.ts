@@ -97,6 +97,12 @@ describe('a translation', () => {
     assert.deepEqual([cut.text, cut.reason], ['ON', 'length']);
   });
 
+  it('does not ask again where a limit cut the answer', async () => {
+    const { whole, asked } = createTranslator(() => ({ text: 'Der', reason: 'length' }));
+    const cut = await whole(wishFor('The park.', { terms: park }, { maxTokens: 1 }));
+    assert.deepEqual([cut.text, cut.reason, cut.terms, asked.length], ['Der', 'length', '0/1', 1]);
+  });
+
   it('says of wishes that have no place in it that they are not heard', async () => {
     const { whole, asked } = createTranslator(upper);
     const { ignored } = await whole(
@@ -271,6 +277,18 @@ describe('a translation that is given up', () => {
     await assert.rejects(next, { kind: 'cancelled' });
     assert.deepEqual(ended, [true]);
     assert.deepEqual([house.books.permits, house.books.releases], [1, 1]);
+  });
+
+  it('has what all its runs took in the log line, that which was broken off too', async () => {
+    const { house, translation } = await start('One.\nTwo hang.');
+    const reader = translation.batches[Symbol.asyncIterator]();
+    await reader.next();
+    const next = reader.next();
+    await reader.return?.();
+    await assert.rejects(next, { kind: 'cancelled' });
+    const sum = house.books.settled.reduce((total, { usage }) => total + usage.promptTokens, 0);
+    assert.equal(house.books.settled.length, 2);
+    assert.equal(house.books.facts['promptTokens'], sum);
   });
 
   it('before it is read does the same', async () => {

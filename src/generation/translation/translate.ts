@@ -17,6 +17,7 @@ import { runAhead } from './run-ahead.ts';
 import type { RunAhead } from './run-ahead.ts';
 import { createRuns } from './runs.ts';
 import type { Runs } from './runs.ts';
+import { summedLog } from './summed-log.ts';
 import { splitText } from './split-text.ts';
 import { createTermReport } from './term-report.ts';
 import type { TermReport } from './term-report.ts';
@@ -45,8 +46,9 @@ export function createTranslate({ generate, detectLanguage, ...counting }: Needs
     const memory = createMemory(options.memory);
     const stop = linkedAbort(context.signal);
     const started = Promise.withResolvers<void>();
+    const each = { ...context, signal: stop.signal, log: summedLog(context.log) };
     const runs = createRuns(request, {
-      generate: (asked) => generate(asked, on, { ...context, signal: stop.signal }),
+      generate: (asked) => generate(asked, on, each),
       options,
       source,
       near: memory.near,
@@ -74,10 +76,16 @@ export function createTranslate({ generate, detectLanguage, ...counting }: Needs
         terms: () => (options.terms.length > 0 ? `${report.kept}/${report.found}` : undefined),
       };
     } catch (error) {
-      stop.unlink();
+      end(stop);
       throw error;
     }
   };
+}
+
+/** Of the runs that are on. */
+function end(stop: LinkedAbort): void {
+  stop.abort(GONE);
+  stop.unlink();
 }
 
 /** Ours: segments that are translated beside the one whose turn it is; engines do several streams in little more time than one. */
@@ -150,13 +158,12 @@ function events(parts: AsyncGenerator<Part>, needs: EventNeeds): AsyncIterable<r
           if (step.done) stop.unlink();
           return step;
         } catch (error) {
-          stop.unlink();
+          end(stop);
           throw error;
         }
       },
       async return() {
-        stop.abort(GONE);
-        stop.unlink();
+        end(stop);
         return { done: true, value: undefined };
       },
     }),
@@ -188,14 +195,7 @@ async function* told(
     before = usage;
   }
   const usage = runs.usage();
-  context.log.add({
-    promptTokens: usage.promptTokens,
-    cachedTokens: usage.cachedTokens,
-    completionTokens: usage.completionTokens,
-    translationRuns: runs.count(),
-    termsFound: report.found,
-    termsKept: report.kept,
-  });
+  context.log.add({ translationRuns: runs.count(), termsFound: report.found, termsKept: report.kept });
   yield [...head(), { type: 'block-end', ...place }, { type: 'choice-end', choice: 0, reason }, { type: 'end', usage }];
 }
 
