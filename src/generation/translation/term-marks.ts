@@ -1,6 +1,6 @@
 import type { Language } from './languages.ts';
 import type { FoundTerm } from './terms.ts';
-import { wordingPattern } from './terms.ts';
+import { foldedWording, searchIn } from './wording-search.ts';
 
 /** The text with the wanted wording behind each place of each term: "the park (Stadtgarten)". */
 export const withWordings = (text: string, terms: readonly FoundTerm[]): string =>
@@ -34,45 +34,41 @@ export function withoutDoubling(
 ): string {
   let text = translated;
   for (const { source, target } of terms) {
-    const bracketed = new RegExp(
-      String.raw`(?<blank>\s?)[\(（]\s*(?<wording>${wordingPattern(target, '', { mayInflect: true }).source})\s*[\)）]`,
-      'giv',
-    );
-    text = replaceBrackets(text, bracketed, (before) => {
-      const whole = [target, source].find((wording) => endsIn(before, wording));
-      const words = hasSpaces ? source.split(' ').length : 1;
-      return before.length - (whole === undefined ? lastWords(before, words, code) : lengthAtEnd(before, whole));
-    });
-    // The other way round: the wanted wording, and the source's or itself in brackets behind it.
-    const behind = new RegExp(
-      String.raw`(${wordingPattern(target, '', { mayInflect: true }).source})\s?[\(（]\s*(?:${wordingPattern(source, '').source})\s*[\)）]`,
-      'giv',
-    );
-    text = text.replaceAll(behind, (_, wording: string) => wording);
+    const words = hasSpaces ? source.split(' ').length : 1;
+    const doubleLength = (before: string): number =>
+      lengthAtEnd(before, target) || lengthAtEnd(before, source) || lastWords(before, words, code);
+    // From the end, so that the places before stay right.
+    for (const { start, end } of searchIn(text).places(target, SHOWN).toReversed()) {
+      const wording = text.slice(start, end);
+      const before = text.slice(0, start);
+      const behind = text.slice(end);
+      const open = BRACKET_BEFORE.exec(before);
+      const close = BRACKET_BEHIND.exec(behind);
+      if (open && close) {
+        const said = before.slice(0, open.index);
+        const length = doubleLength(said);
+        const kept = length > 0 ? said.slice(0, -length) : before.slice(0, open.index) + (open.groups?.['blank'] ?? '');
+        text = kept + wording + behind.slice(close[0].length);
+        continue;
+      }
+      // The other way round: the source's wording in brackets behind the wanted one.
+      const inBrackets = /^\s?[\(（]([^\(\)（）]*)[\)）]/v.exec(behind);
+      if (inBrackets && foldedWording(inBrackets[1] ?? '') === foldedWording(source))
+        text = before + wording + behind.slice(inBrackets[0].length);
+    }
   }
   return text;
 }
 
-/** Puts what stands in the brackets in the place of them and of what stands before them from `from` on. */
-function replaceBrackets(text: string, pattern: RegExp, from: (before: string) => number): string {
-  let result = '';
-  let at = 0;
-  for (const match of text.matchAll(pattern)) {
-    const before = result + text.slice(at, match.index);
-    const kept = before.slice(0, from(before));
-    const blank = kept === before ? match.groups?.['blank'] : '';
-    result = `${kept}${blank ?? ''}${match.groups?.['wording'] ?? ''}`;
-    at = match.index + match[0].length;
-  }
-  return result + text.slice(at);
-}
+const SHOWN = { mayInflect: true } as const;
 
-const endsIn = (text: string, wording: string): boolean => lengthAtEnd(text, wording) > 0;
+const BRACKET_BEFORE = /(?<blank>\s?)[\(（]\s*$/v;
+const BRACKET_BEHIND = /^\s*[\)）]/v;
 
+/** 0 where the text does not end in the wording. */
 function lengthAtEnd(text: string, wording: string): number {
-  const places = Array.from(text.matchAll(wordingPattern(wording, 'g', { mayInflect: true })));
-  const last = places.at(-1);
-  return last && last.index + last[0].length === text.length ? last[0].length : 0;
+  const last = searchIn(text).places(wording, SHOWN).at(-1);
+  return last?.end === text.length ? last.end - last.start : 0;
 }
 
 /** Ours: characters at the end of a text in which its last words are looked for. */

@@ -103,3 +103,12 @@ describe('wordings put into the source', () => {
     assert.equal(withoutDoubling('派件（派件）明天到。', delivery, chinese), '派件明天到。');
   });
 });
+
+it('thousands of terms take no time that others would notice', () => {
+  const terms = Array.from({ length: 2_000 }, (_, at) => ({ source: `word${at} thing`, target: `Wort${at}` }));
+  const find = createTermFinder(terms);
+  const text = 'The quick brown fox jumps over the lazy dog and word7 thing. '.repeat(10);
+  const started = performance.now();
+  assert.equal(find(text).length, 1);
+  assert.ok(performance.now() - started < 500, `${performance.now() - started} ms`);
+});
