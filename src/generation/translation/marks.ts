@@ -34,9 +34,9 @@ export function mark(text: string): Marked {
   return { text: marked, originals: [...numbers.keys()], parts };
 }
 
-const markOf = (number: number): string => `[${number}]`;
+export const markOf = (number: number): string => `[${number}]`;
 
-const MARK = /\[ ?(\d{1,4}) ?\]/g;
+export const MARK = /\[ ?(\d{1,4}) ?\]/g;
 
 function splitAtProtected(text: string): readonly Part[] {
   const spans = [

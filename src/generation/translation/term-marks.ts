@@ -1,4 +1,5 @@
 import type { Language } from './languages.ts';
+import { MARK, markOf } from './marks.ts';
 import type { FoundTerm } from './terms.ts';
 import { foldedWording, searchIn } from './wording-search.ts';
 
@@ -9,6 +10,14 @@ export const withWordings = (text: string, terms: readonly FoundTerm[]): string 
 /** The text with the wanted wording in each place of each term: "the Stadtgarten". */
 export const withTermsReplaced = (text: string, terms: readonly FoundTerm[]): string =>
   rewrite(text, terms, (_, { target }) => target);
+
+/** The text with a mark in each place of each term, numbered from behind `from`; the model sees no foreign word. */
+export const withTermsMarked = (text: string, terms: readonly FoundTerm[], from: number): string =>
+  rewrite(text, terms, (_, term) => markOf(from + 1 + terms.indexOf(term)));
+
+/** A translation of `withTermsMarked` with the wanted wordings in the places of their marks. */
+export const withMarksWorded = (translated: string, terms: readonly FoundTerm[], from: number): string =>
+  translated.replaceAll(MARK, (mark, number: string) => terms[Number(number) - from - 1]?.target ?? mark);
 
 function rewrite(text: string, terms: readonly FoundTerm[], put: (found: string, term: FoundTerm) => string): string {
   const places = terms

@@ -2,7 +2,7 @@ import type { Language } from './languages.ts';
 import { mark, unmark, unmarkWhatIsThere } from './marks.ts';
 import type { Marked } from './marks.ts';
 import type { RunText } from './run-text.ts';
-import { withTermsReplaced, withWordings, withoutDoubling } from './term-marks.ts';
+import { withMarksWorded, withTermsMarked, withTermsReplaced, withWordings, withoutDoubling } from './term-marks.ts';
 import { showsWording, withWantedCase } from './terms.ts';
 import type { FoundTerm } from './terms.ts';
 import { tidyAnswer } from './tidy-answer.ts';
@@ -40,7 +40,7 @@ interface Candidate extends SegmentResult {
 
 /**
  * One segment, verified: protected parts are there exactly, terms show their wordings. What the model leaves out is tried
- * again: the wanted wordings in brackets behind their terms, then in their place. Protected parts that it still drops are
+ * again: the wanted wordings in brackets behind their terms, then in their place, then as marks. Protected parts that it still drops are
  * kept by translating what stands between them part by part. Of the attempts the best is taken.
  */
 export async function translateSegment(text: string, needs: SegmentNeeds): Promise<SegmentResult> {
@@ -48,11 +48,9 @@ export async function translateSegment(text: string, needs: SegmentNeeds): Promi
   const source = marked.text;
   const found = needs.findTerms(source);
   const hasMarks = marked.originals.length > 0;
-  const attempt = async (asked: Partial<Attempt>, inBrackets: readonly FoundTerm[] = []): Promise<Candidate> => {
-    const terms = found;
-    const answer = await needs.run({ text: source, hasMarks, terms, hasWordings: false, kept: [], ...asked });
-    const once = withoutDoubling(tidyAnswer(answer.text, source), inBrackets, needs.target);
-    const line = withWantedCase(once, found);
+  const attempt = async (asked: Partial<Attempt>, tidied = (line: string): string => line): Promise<Candidate> => {
+    const answer = await needs.run({ text: source, hasMarks, terms: found, hasWordings: false, kept: [], ...asked });
+    const line = withWantedCase(tidied(tidyAnswer(answer.text, source)), found);
     return {
       ...judge(line, marked, found),
       isCut: answer.reason === 'length',
@@ -61,23 +59,50 @@ export async function translateSegment(text: string, needs: SegmentNeeds): Promi
   };
 
   let best = await attempt({});
-  const consider = (other: Candidate): void => {
+  for (const again of AGAIN) {
+    // What a limit cut off would be cut off again.
+    if (best.missed.length === 0 || best.isCut) break;
+    const { missed } = best;
+    const { tidied, ...asked } = again(missed, { found, marked, target: needs.target });
+    const other = await attempt(asked, tidied);
     if (isBetter(other, best)) best = other;
-  };
-  // What a limit cut off would be cut off again.
-  if (best.missed.length > 0 && !best.isCut) {
-    const { missed } = best;
-    consider(await attempt({ text: withWordings(source, missed), hasWordings: true }, missed));
   }
-  if (best.missed.length > 0 && !best.isCut) {
-    const { missed } = best;
-    const kept = missed.map(({ target }) => target);
-    const terms = found.filter((term) => !missed.includes(term));
-    consider(await attempt({ text: withTermsReplaced(source, missed), terms, kept }));
+  if (hasMarks && !best.isWhole && !best.isCut) {
+    const other = await byParts(marked, found, needs);
+    if (isBetter(other, best)) best = other;
   }
-  if (hasMarks && !best.isWhole && !best.isCut) consider(await byParts(marked, found, needs));
   return best;
 }
+
+interface Again extends Partial<Attempt> {
+  /** What is taken out of the answer again. */
+  readonly tidied?: (line: string) => string;
+}
+
+type AskAgain = (
+  missed: readonly FoundTerm[],
+  segment: { readonly found: readonly FoundTerm[]; readonly marked: Marked; readonly target: Language },
+) => Again;
+
+/** Ways to ask for wordings that were missed, from the one that leaves the model most to the one that leaves it least. */
+const AGAIN: readonly AskAgain[] = [
+  (missed, { marked, target }) => ({
+    text: withWordings(marked.text, missed),
+    hasWordings: true,
+    tidied: (line) => withoutDoubling(line, missed, target),
+  }),
+  (missed, { found, marked }) => ({
+    text: withTermsReplaced(marked.text, missed),
+    terms: found.filter((term) => !missed.includes(term)),
+    kept: missed.map((term) => term.target),
+  }),
+  (missed, { found, marked }) => ({
+    text: withTermsMarked(marked.text, missed, marked.originals.length),
+    hasMarks: true,
+    terms: found.filter((term) => !missed.includes(term)),
+    tidied: (line) => withMarksWorded(line, missed, marked.originals.length),
+  }),
+];
 
 function judge(
   text: string,

@@ -230,6 +230,16 @@ describe('terms of a translation', () => {
     assert.match(asked[2]?.instruction ?? '', /Keep "Stadtgarten" as it is\./);
   });
 
+  it('that the model translates even then are marks to it, as protected parts are', async () => {
+    const { whole, asked } = createTranslator(({ text }) =>
+      text.includes('[2]') ? 'Der [2] von [1].' : 'Der Park von [1].',
+    );
+    const { text, terms } = await whole(wishFor('The park of {name}.', { terms: park }));
+    assert.deepEqual([text, terms], ['Der Stadtgarten von {name}.', '1/1']);
+    assert.equal(asked[3]?.text, 'The [2] of [1].');
+    assert.match(asked[3]?.instruction ?? '', /Keep marks/);
+  });
+
   it('that no attempt brings are reported, also when only one of their places lacks them', async () => {
     const { whole } = createTranslator(() => 'Der Park.');
     const { text, terms } = await whole(wishFor('The park is big.', { terms: park }));
