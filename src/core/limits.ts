@@ -33,6 +33,21 @@ export const LOGPROB_CHARS = 90;
 /** Ours: messages in one request. Beyond: 400. Far above any context that is served. */
 export const MESSAGES_MAX = 10_000;
 
+/** Ours: prompts of one text completion. Beyond: 400. They are answered one after another. */
+export const PROMPTS_MAX = 16;
+
+/**
+ * Ours: characters, blanks not counted, of the lines after a gap that count as written again when they stand in what fills
+ * it. Fewer do where these are all that comes after the gap, or all that the answer ends with.
+ */
+export const REPEATED_CHARS_MIN = 12;
+
+/** Ours: the same where these lines are all there is. Fewer (`}`, `);`) say nothing: a filling may well end alike. */
+export const REPEATED_CHARS_ALONE_MIN = 6;
+
+/** Ours: characters of a line that are compared. Beyond: it counts as the same. */
+export const REPEATED_LINE_CHARS_MAX = 200;
+
 /** Ours: parts of one message's content. Beyond: 400. */
 export const PARTS_MAX = 1_000;
 

@@ -52,11 +52,20 @@ export type OutputFormat =
   /** `field`: where the schema stands in the request. */
   | { readonly type: 'json-schema'; readonly name: string; readonly schema: JsonSchema; readonly field: string };
 
+/** What is completed where there is no conversation. All of it is text, also what reads like a special token. */
+export type TextPrompt =
+  | { readonly type: 'text'; readonly text: string }
+  /** What stands between the two; `suffix` may be empty, which leaves open where it leads. */
+  | { readonly type: 'fill'; readonly prefix: string; readonly suffix: string }
+  | { readonly type: 'tokens'; readonly tokens: readonly number[] };
+
 /** One request for text, in no protocol's words. */
 export interface GenerationRequest {
   /** As the caller wrote it; the catalogue resolves it. */
   readonly model: string;
   readonly messages: readonly Message[];
+  /** Present: it is completed as it stands, and `messages` is empty. */
+  readonly prompt?: TextPrompt;
   readonly sampling: Sampling;
   readonly stop: Stop;
   /** Number of independent answers. */

@@ -1,3 +1,4 @@
+import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import { withKnown } from '../catalogue/known.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
 import type { RequestContext } from '../core/context.ts';
@@ -31,6 +32,7 @@ interface Needs {
     readonly defaultSystem?: string | undefined;
     readonly stopTokens: readonly string[];
     readonly toolFormat?: ToolFormatName | undefined;
+    readonly fillInTheMiddle?: FillInTheMiddle | undefined;
   };
   readonly admission: Admission;
   readonly ledger: Ledger;
@@ -78,8 +80,9 @@ export function createGenerate({
       const needs = { entry: model.entry, engine, rendererOf, newCallId: ids.toolCall, problemOf, ...style };
       const plan = await planRequest(request, needs);
       reservation = await ledger.reserve({ requestId: context.requestId, ...owned });
-      const start = async ({ asked }: Plan, limits: TokenLimits = {}): Promise<EngineStart> => {
-        const plain = toEngineRequest(request, { model, engine, stopTokens: style.stopTokens }, context);
+      const start = async ({ asked, ...own }: Plan, limits: TokenLimits = {}): Promise<EngineStart> => {
+        const stopTokens = [...style.stopTokens, ...(own.stopTokens ?? [])];
+        const plain = toEngineRequest(request, { model, engine, stopTokens }, context);
         return await engine.start({ ...plain, ...limits, ...asked }, run.signal);
       };
       const started = await start(plan);

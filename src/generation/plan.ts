@@ -1,3 +1,4 @@
+import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import type { ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import { TOOL_NAME_TOKENS_MAX } from '../core/limits.ts';
@@ -7,6 +8,7 @@ import type { GenerationRequest, ToolUse } from '../core/request.ts';
 import type { EngineRequest, TextEngine } from '../engines/engine.ts';
 import { checkedStages } from './checked-stages.ts';
 import type { CheckAnswer } from './checked-stages.ts';
+import { planCompletion } from './plan-completion.ts';
 import type { createPromptRenderer } from './prompt.ts';
 import type { Stages } from './run.ts';
 import { createThought } from './stages/thought.ts';
@@ -25,6 +27,8 @@ export interface Plan {
   /** Wishes that this model or engine cannot hear, in canonical words. */
   readonly unheard: readonly string[];
   readonly asked: Pick<EngineRequest, 'input' | 'phases' | 'markers'>;
+  /** Texts of special tokens that end this answer, besides those of the model's family. */
+  readonly stopTokens?: readonly string[];
   readonly stagesOf: (choice: number, verify: Verify) => Stages;
 }
 
@@ -35,16 +39,21 @@ export interface PlanNeeds {
   readonly defaultSystem?: string | undefined;
   /** Of the model's family; otherwise its template tells. */
   readonly toolFormat?: ToolFormatName | undefined;
+  readonly fillInTheMiddle?: FillInTheMiddle | undefined;
   readonly newCallId: () => string;
   readonly problemOf: CheckAnswer;
   /** These were called already and are not offered again: what still reads like a call of one is no answer. */
   readonly withoutCallsOf?: readonly Tool[];
 }
 
-/** @throws ServiceError `invalid-request` naming a tool whose name is too long for the model. */
+/**
+ * @throws ServiceError `invalid-request` naming a tool whose name is too long for the model; `unsupported` for a prompt
+ *   that it cannot complete.
+ */
 export async function planRequest(request: GenerationRequest, needs: PlanNeeds): Promise<Plan> {
   const { engine } = needs;
-  const { toolUse } = request;
+  const { toolUse, prompt } = request;
+  if (prompt) return await planCompletion(prompt, needs);
   if (engine.capabilities.input === 'chat') return planChat(request, needs);
   if (toolUse) await checkNames(toolUse, engine);
   return await planPrompt(request, needs);

@@ -58,7 +58,15 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
   let usage: Usage | undefined;
   let isOver = false;
 
-  const emit = (event: GenerationEvent): void => void out.push(event);
+  /** Choices whose end was told, and those that the engine has ended itself. */
+  let toldEnds = 0;
+  let engineEnds = 0;
+  let isEndedEarly = false;
+
+  const emit = (event: GenerationEvent): void => {
+    if (event.type === 'choice-end') toldEnds++;
+    out.push(event);
+  };
 
   let unverified: Promise<void>[] = [];
   const verify = (seen: Promise<void>): void => {
@@ -93,6 +101,7 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
     }
     if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
     if (event.type === 'reasoning') thought += event.tokens;
+    if (event.type === 'choice-end') engineEnds++;
     const push = chains[event.choice];
     if (!push) throw brokenStream('an event of a choice that nobody asked for');
     push(event);
@@ -106,12 +115,22 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
     ...(thought > 0 ? { reasoningTokens: thought } : {}),
   });
 
+  /** Where stages ended every choice before the engine did, nobody waits for what it would go on to say. */
+  const endEarly = async (): Promise<void> => {
+    isEndedEarly = true;
+    await source.return?.();
+    for (const stage of blocks) stage.end(emit);
+    usage = before ? sumOf(before, spokenUsage()) : spokenUsage();
+    emit({ type: 'end', usage });
+  };
+
   const goOn = async (start: StartReplacement): Promise<void> => {
     replacement = undefined;
     await source.return?.();
     before = spokenUsage();
     spoken = 0;
     thought = 0;
+    engineEnds = 0;
     const next = await start(before);
     started = next.started;
     source = started.batches[Symbol.asyncIterator]();
@@ -142,7 +161,7 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
     [Symbol.asyncIterator]: () => ({
       async next() {
         try {
-          for (;;) {
+          while (!isEndedEarly) {
             const step = await source.next();
             if (step.done === true) break;
             for (const event of step.value) {
@@ -151,6 +170,7 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
             }
             if (unverified.length > 0) await verified();
             if (replacement) await goOn(replacement);
+            if (!usage && toldEnds === choices && engineEnds < choices) await endEarly();
             if (out.length === 0) continue;
             const value = out;
             out = [];

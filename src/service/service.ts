@@ -34,6 +34,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { present } from '../lib/present.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
+import { completions } from '../protocols/compatible/completions/endpoint.ts';
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
@@ -162,13 +163,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'messages', 'native', 'translation', 'embeddings', 'rerank'] as const;
+  const interfaces = ['chat', 'completions', 'messages', 'native', 'translation', 'embeddings', 'rerank'] as const;
   // What only the native interface can ask for is no model of the compatible list.
-  const models = { catalogue: () => catalogue, served: ['chat', 'embeddings', 'rerank'] as const };
+  const models = { catalogue: () => catalogue, served: ['chat', 'completions', 'embeddings', 'rerank'] as const };
   const { strict } = config;
   const asking = { generate, translate, catalogue: () => catalogue, clock, strict };
   const endpoints: readonly Endpoint[] = [
     chatCompletions(asking),
+    completions(asking),
     textGeneration(asking),
     multimodalGeneration(asking),
     messagesCreate(asking),

@@ -19,11 +19,14 @@ export interface Family {
 /** Ways of writing calls that are understood; generation/tools/formats.ts says what they look like. */
 export type ToolFormatName = 'hermes' | 'llama3' | 'mistral' | 'mistral-args' | 'deepseek' | 'deepseek-v31' | 'json';
 
-/** The order in a prompt is prefix, suffix, middle. */
+/** Texts of the special tokens that stand before each part of such a prompt; the filling follows the last. */
 export interface FillInTheMiddle {
   readonly prefix: string;
   readonly suffix: string;
-  readonly middle: string;
+  /** Stands at the end. Absent where the order of the others says enough. */
+  readonly middle?: string;
+  /** Which part comes first. Absent: the prefix. */
+  readonly first?: 'suffix';
   /** End a completion: the next file, the next gap, or the end of the text. */
   readonly stopTokens: readonly string[];
 }

@@ -3,10 +3,10 @@ import type { EngineRequest } from '../engine.ts';
 import type { Script, Step } from './scripted-engine.ts';
 
 /**
- * The script of a service that runs without a model (`engine.kind: scripted`): the caller's last message is the script
- * when it begins with `script:` and a JSON list, e.g. `script:["Hel","lo",{"delayMs":50},{"repeat":"x ","times":64,"perTick":1},
- * {"fail":"engine-failed"},{"hang":true}]`; or else the last line of it that does, as where a client or a tool puts words around.
- * Any other message is echoed word by word.
+ * The script of a service that runs without a model (`engine.kind: scripted`): the caller's last message, or what a prompt
+ * without messages says first, is the script when it begins with `script:` and a JSON list, e.g.
+ * `script:["Hel","lo",{"delayMs":50},{"repeat":"x ","times":64,"perTick":1},{"fail":"engine-failed"},{"hang":true}]`; or
+ * else the last line of it that does, as where a client or a tool puts words around. Any other text is echoed word by word.
  */
 export const promptScript: Script = (request) => {
   const text = lastUserText(request);
@@ -28,7 +28,8 @@ function lastUserText({ input }: EngineRequest): string {
   const prompt = input.segments.map((segment) => segment.text).join('');
   const from = prompt.lastIndexOf('<|im_start|>user\n');
   const to = prompt.indexOf('<|im_end|>', from);
-  return from < 0 ? prompt : prompt.slice(from + '<|im_start|>user\n'.length, to < 0 ? undefined : to);
+  if (from < 0) return input.segments.find(({ special }) => !special)?.text ?? '';
+  return prompt.slice(from + '<|im_start|>user\n'.length, to < 0 ? undefined : to);
 }
 
 function parseList(text: string): unknown[] | undefined {

@@ -3,7 +3,7 @@ import { NO_STOP } from '../../core/request.ts';
 import type { GenerationRequest, OutputFormat, Sampling, Stop, ToolUse } from '../../core/request.ts';
 import { present } from '../../lib/present.ts';
 import type { WireMessage, WirePart } from './message-schema.ts';
-import type { ChatFields, WireStop, WireTool } from './parameter-schema.ts';
+import type { ChatFields, SamplingFields, WireStop, WireTool } from './parameter-schema.ts';
 import type { Place } from './place.ts';
 import { decodeThinking } from './thinking.ts';
 
@@ -122,7 +122,7 @@ function decodeOutputFormat(format: ChatFields['response_format'], place: Place)
   }
 }
 
-function decodeSampling(wire: ChatFields): Sampling {
+export function decodeSampling(wire: SamplingFields): Sampling {
   const topK = wire.top_k === null || (wire.top_k ?? 0) > TOP_K_OFF_ABOVE ? 0 : wire.top_k;
   return present({
     temperature: wire.temperature,
@@ -140,7 +140,7 @@ function decodeSampling(wire: ChatFields): Sampling {
 const decodeLogitBias = (bias: Readonly<Record<string, unknown>>): ReadonlyMap<number, number> =>
   new Map(Object.entries(bias).map(([token, value]) => [Number(token), Number(value)]));
 
-function decodeStop(stop: WireStop): Stop {
+export function decodeStop(stop: WireStop): Stop {
   if (stop === undefined || stop === null) return NO_STOP;
   const each = typeof stop === 'string' ? [stop] : stop;
   return {

@@ -23,7 +23,7 @@ export function checkParameters(fields: ChatFields, entry: ModelEntry, place: Pl
   }
 }
 
-function checkStop(stop: WireStop, at: string): void {
+export function checkStop(stop: WireStop, at: string): void {
   const strings = typeof stop === 'string' ? [stop] : (stop ?? []);
   for (const each of strings) {
     if (typeof each !== 'string') continue;
@@ -34,7 +34,7 @@ function checkStop(stop: WireStop, at: string): void {
   }
 }
 
-function checkLogitBias(bias: ChatFields['logit_bias'], at: string): void {
+export function checkLogitBias(bias: ChatFields['logit_bias'], at: string): void {
   if (!bias) return;
   const entries = Object.entries(bias);
   if (entries.length > LOGIT_BIAS_ENTRIES_MAX) {

@@ -111,6 +111,20 @@ export const PARAMETERS = {
 export type WireTool = z.output<typeof Tool>;
 export type WireStop = string | readonly (string | number | readonly number[])[] | null | undefined;
 
+/** Of these, how tokens are chosen. */
+export type SamplingFields = Pick<
+  z.output<z.ZodObject<typeof PARAMETERS>>,
+  | 'temperature'
+  | 'top_p'
+  | 'top_k'
+  | 'min_p'
+  | 'repetition_penalty'
+  | 'presence_penalty'
+  | 'frequency_penalty'
+  | 'logit_bias'
+  | 'seed'
+>;
+
 /** The shared fields of one request, wherever they stood in it. */
 export type ChatFields = z.output<z.ZodObject<typeof PARAMETERS>> & {
   readonly messages: readonly WireMessage[];

@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import { CHOICES_MAX, JSON_VALUES_MAX, PROMPTS_MAX, TOP_LOGPROBS_MAX } from '../../../core/limits.ts';
+import { PARAMETERS, STOP_FORMS, TokenId } from '../../fields/parameter-schema.ts';
+import { parameterTexts } from '../../fields/texts.ts';
+import { listOf } from '../../list-of.ts';
+import type { RuleTexts } from '../../parse.ts';
+
+// Shape and documented ranges of E5, and what the OpenAI clients send on this path. Every optional field may be null.
+
+const TokenPrompt = listOf(TokenId, { min: 1, max: JSON_VALUES_MAX });
+
+const PromptForms = z.union([
+  z.string(),
+  listOf(z.string(), { min: 1, max: PROMPTS_MAX }),
+  TokenPrompt,
+  listOf(TokenPrompt, { min: 1, max: PROMPTS_MAX }),
+]);
+
+/** Too many are told first: of the forms above, the one that got furthest would blame the first prompt. */
+const Prompt = z
+  .unknown()
+  .refine((prompt) => !Array.isArray(prompt) || typeof prompt[0] === 'number' || prompt.length <= PROMPTS_MAX)
+  .pipe(PromptForms);
+
+export const CompletionBody = z.object({
+  model: z.string().min(1),
+  prompt: Prompt,
+  suffix: z.string().nullish(),
+  max_tokens: PARAMETERS.max_tokens,
+  temperature: PARAMETERS.temperature,
+  top_p: PARAMETERS.top_p,
+  top_k: PARAMETERS.top_k,
+  min_p: PARAMETERS.min_p,
+  presence_penalty: PARAMETERS.presence_penalty,
+  frequency_penalty: PARAMETERS.frequency_penalty,
+  repetition_penalty: PARAMETERS.repetition_penalty,
+  logit_bias: PARAMETERS.logit_bias,
+  seed: PARAMETERS.seed,
+  n: PARAMETERS.n,
+  best_of: z.int().min(1).max(CHOICES_MAX).nullish(),
+  stop: z.union(STOP_FORMS).nullish(),
+  echo: z.boolean().nullish(),
+  logprobs: z.int().min(0).max(TOP_LOGPROBS_MAX).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
+  /** Says who asks, and changes no answer. */
+  user: z.string().nullish(),
+});
+
+export type CompletionWire = z.output<typeof CompletionBody>;
+
+/** Which model is asked comes first: its own limits stand in the texts of what follows. */
+export const ModelOnly = CompletionBody.pick({ model: true });
+
+const PROMPT = `prompt must be a string, a list of token ids, or a list of 1 to ${PROMPTS_MAX} of either`;
+
+/** wire.md 1.7, with the limits of this model. */
+export const completionTexts = (entry: ModelEntry): RuleTexts => ({
+  ...parameterTexts(entry),
+  prompt: PROMPT,
+  'prompt[]': PROMPT,
+  'prompt[][]': PROMPT,
+  logprobs: `Range of logprobs should be [0, ${TOP_LOGPROBS_MAX}]`,
+  best_of: `Range of best_of should be [1, ${CHOICES_MAX}]`,
+});
