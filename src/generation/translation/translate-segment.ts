@@ -96,11 +96,12 @@ const AGAIN: readonly AskAgain[] = [
     terms: found.filter((term) => !missed.includes(term)),
     kept: missed.map((term) => term.target),
   }),
-  (missed, { found, marked }) => ({
-    text: withTermsMarked(marked.text, missed, marked.originals.length),
+  // All of them: told of some terms, a small model forgets the marks of the others.
+  (_, { found, marked }) => ({
+    text: withTermsMarked(marked.text, found, marked.originals.length),
     hasMarks: true,
-    terms: found.filter((term) => !missed.includes(term)),
-    tidied: (line) => withMarksWorded(line, missed, marked.originals.length),
+    terms: [],
+    tidied: (line) => withMarksWorded(line, found, marked.originals.length),
   }),
 ];
 
