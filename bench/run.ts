@@ -10,6 +10,7 @@ import { proxies } from './proxies.ts';
 import { schemaAnswers } from './schemas.ts';
 import { table } from './table.ts';
 import type { Row } from './table.ts';
+import { translation } from './translation.ts';
 import { underLoad } from './under-load.ts';
 
 const note = (text: string): void => void process.stderr.write(`  ${text}\n`);
@@ -32,6 +33,11 @@ const PARTS: Readonly<Record<string, Part>> = {
   schemas: {
     needsWeights: true,
     run: async () => ({ rows: [], remarks: [await schemaAnswers(folder, note)] }),
+  },
+  translation: {
+    needsWeights: true,
+    setUp: 'and each other translates 900 sentences, half an hour and more',
+    run: async () => ({ rows: [], remarks: [await translation(folder, note)] }),
   },
   proxies: {
     needsWeights: false,

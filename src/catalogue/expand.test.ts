@@ -86,6 +86,12 @@ test('files of one name from two places are two sets of weights', () => {
   assert.equal(new Set(weights.filter(({ id }) => id.startsWith('m-')).map(({ id }) => id)).size, 3);
 });
 
+test('a translation model may say which languages it takes, and how it streams', () => {
+  const models = { a: { path: '/m.gguf', languages: 'lite', cumulative: true }, b: { path: '/m.gguf' } };
+  const [a, b] = [entry('a', { models }), entry('b', { models })];
+  assert.deepEqual([a.languages, a.cumulative, b.languages, b.cumulative], ['lite', true, undefined, undefined]);
+});
+
 test('an upstream address becomes a model that asks for its own name by default', () => {
   const up = entry('up', { models: { up: { url: 'http://127.0.0.1:9/v1/', apiKeyEnv: 'KEY' } } });
   assert.deepEqual(up.runs, {

@@ -141,6 +141,8 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
     ...(record.regions ? { regions: record.regions } : {}),
     sampling: { ...weights?.record.sampling, ...record.sampling },
     ...(record.maxThinkingTokens === undefined ? {} : { maxThinkingTokens: record.maxThinkingTokens }),
+    ...(record.languages === undefined ? {} : { languages: record.languages }),
+    ...(record.cumulative === undefined ? {} : { cumulative: record.cumulative }),
     created: record.created ?? 0,
   };
 }

@@ -83,6 +83,10 @@ export interface ModelEntry {
   /** Defaults for what a request leaves open. */
   readonly sampling: Sampling;
   readonly maxThinkingTokens?: number;
+  /** Which languages a translation model takes (wire.md E2.4). Absent: all. */
+  readonly languages?: 'all' | 'lite';
+  /** In a chat stream each chunk of a translation has the whole translation so far. */
+  readonly cumulative?: boolean;
   /** Unix seconds; shown as `created`. */
   readonly created: number;
 }

@@ -119,6 +119,8 @@ const model = z
     regions: z.array(z.enum(REGION_IDS)).min(1).exactOptional(),
     sampling: sampling.exactOptional(),
     maxThinkingTokens: z.int().positive().exactOptional(),
+    languages: z.enum(['all', 'lite']).exactOptional(),
+    cumulative: z.boolean().exactOptional(),
     created: z.int().nonnegative().exactOptional(),
   })
   .superRefine((entry, context) => {

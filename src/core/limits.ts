@@ -552,3 +552,12 @@ export const NUMBER_PLACES_MAX = 15;
 
 /** Ours: multiples that are listed one by one instead of counting remainders. */
 export const NUMBER_MULTIPLES_LISTED_MAX = 500;
+
+/** wire.md E2.2: tokens of a text to translate, with its terms, memory and domain. Beyond: 400. */
+export const TRANSLATION_INPUT_TOKENS_MAX = 8_192;
+
+/** Ours: tokens of what is translated at once, about. A longer line is translated in several runs, sentences together. */
+export const TRANSLATION_SEGMENT_TOKENS_MAX = 128;
+
+/** Ours: terms, and pairs of the memory, of one translation. Beyond: 400. */
+export const TRANSLATION_PAIRS_MAX = 2_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../lib/clock.ts';
 import { textGeneration } from '../protocols/native/generation/endpoint.ts';
-import { END, OPEN, START, catalogue, of, say, startHttp } from './__fixtures__/test-http.ts';
+import { END, OPEN, START, catalogue, of, say, startHttp, untranslated } from './__fixtures__/test-http.ts';
 import { ServiceError } from '../core/error.ts';
 
 const PATH = '/api/v1/services/aigc/text-generation/generation';
@@ -20,6 +20,7 @@ const start = (
     more: [
       textGeneration({
         generate: () => Promise.resolve({ batches: batches(), ignored: [] }),
+        translate: untranslated,
         catalogue,
         clock: systemClock,
       }),

@@ -65,6 +65,7 @@ export const INTERFACES = {
     regions: ['cn-beijing', 'ap-southeast-1', 'us-east-1'],
     routes: [post(CHAT)],
     chosenBy: 'translation',
+    needs: 'translation',
   },
   generation: {
     name: 'Native generation',

@@ -29,23 +29,36 @@ const engines: ModelEngines = {
   close: async () => undefined,
 };
 
-async function stateWith(...entries: readonly ModelEntry[]) {
+async function stateWith(entries: readonly ModelEntry[], name = 'Reranking') {
   const { interfaces } = await report({
     catalogue: { list: () => entries, find: () => undefined },
     engines,
-    served: [{ method: 'POST', path: '/compatible-api/v1/reranks' }],
-    interfaces: ['rerank'],
+    served: [
+      { method: 'POST', path: '/compatible-api/v1/reranks' },
+      { method: 'POST', path: '/compatible-mode/v1/chat/completions' },
+    ],
+    interfaces: ['rerank', 'translation'],
     regions: ['cn-beijing'],
     clock: systemClock,
   });
-  const found = interfaces.find(({ name }) => name === 'Reranking');
+  const found = interfaces.find((each) => each.name === name);
   return [found?.state, found?.reason];
 }
 
 test('an interface is off while no model serves it, for the reason that the catalogue has', async () => {
-  assert.deepEqual(await stateWith(), ['off', 'no model of this service is for it']);
+  assert.deepEqual(await stateWith([]), ['off', 'no model of this service is for it']);
   const off = ranking({ type: 'none', reason: 'Name one.' });
-  assert.deepEqual(await stateWith(off), ['off', 'Name one.']);
+  assert.deepEqual(await stateWith([off]), ['off', 'Name one.']);
   const on = ranking({ type: 'weights', weights: 'w', family: 'f' });
-  assert.deepEqual(await stateWith(off, { ...on, name: 'other' }), ['on', undefined]);
+  assert.deepEqual(await stateWith([off, { ...on, name: 'other' }]), ['on', undefined]);
+});
+
+test('what a model chooses on a path of others is on when there is one', async () => {
+  const translating: ModelEntry = {
+    ...ranking({ type: 'weights', weights: 'w', family: 'f' }),
+    interfaces: ['chat', 'translation'],
+  };
+  assert.deepEqual(await stateWith([translating], 'Translation'), ['on', undefined]);
+  assert.deepEqual(await stateWith([], 'Translation'), ['off', 'no model of this service is for it']);
+  assert.deepEqual(await stateWith([translating], 'Deep research'), ['off', 'not served by this version']);
 });

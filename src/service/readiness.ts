@@ -51,7 +51,7 @@ export async function report({ catalogue, engines, served, interfaces, regions }
     }),
   );
   const lacking = (needed: ModelInterface): string | undefined => whyNoModel(catalogue.list(), needed);
-  return { interfaces: interfaceStates(served, { regions, lacking }), models };
+  return { interfaces: interfaceStates(served, { regions, byModel: interfaces, lacking }), models };
 }
 
 /** Undefined when some model serves it. Else the catalogue's own word for why none does, where it has one. */

@@ -26,6 +26,8 @@ import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
+import { detectLanguage } from '../generation/translation/detect-language.ts';
+import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -155,16 +157,17 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
   const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'completions', 'messages', 'native', 'embeddings', 'rerank'] as const;
+  const interfaces = ['chat', 'completions', 'messages', 'native', 'translation', 'embeddings', 'rerank'] as const;
   // What only the native interface can ask for is no model of the compatible list.
   const models = { catalogue: () => catalogue, served: ['chat', 'completions', 'embeddings', 'rerank'] as const };
   const { strict } = config;
-  const asking = { generate, catalogue: () => catalogue, clock, strict };
+  const asking = { generate, translate, catalogue: () => catalogue, clock, strict };
   const endpoints: readonly Endpoint[] = [
     chatCompletions(asking),
     completions(asking),

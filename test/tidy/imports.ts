@@ -41,6 +41,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@huggingface/jinja': ['src/generation/'],
   commander: ['src/commands/', 'src/cli.ts'],
   yaml: ['src/config/'],
+  eld: ['src/generation/'],
 };
 
 /** Folders of a room that its other folders may see: what wire formats say alike. */

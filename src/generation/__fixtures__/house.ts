@@ -88,6 +88,9 @@ export function createHouse(engine: TextEngine, how: Parameters<typeof createBoo
   return {
     books,
     caller,
+    context,
+    /** What else is built over the pipeline needs. */
+    parts: { generate, catalogue: needs.catalogue, engineFor: needs.engineFor },
     generate: (request: Partial<GenerationRequest> = {}) =>
       generate({ ...REQUEST, ...request }, { interface: 'chat' }, context),
   };

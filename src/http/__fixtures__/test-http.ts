@@ -81,6 +81,9 @@ export interface TestHttp extends AsyncDisposable {
   chat(fields?: object, init?: RequestInit): Promise<Response>;
 }
 
+/** No model here translates. */
+export const untranslated = (): Promise<never> => Promise.reject(new Error('nothing is translated here'));
+
 export async function startHttp(
   needs: Partial<HttpNeeds> & { readonly generate?: Generate; readonly more?: readonly Endpoint[] } = {},
 ): Promise<TestHttp> {
@@ -89,7 +92,7 @@ export async function startHttp(
   const generate = needs.generate ?? HELLO;
   const http = await createHttp({
     endpoints: [
-      chatCompletions({ generate, catalogue, clock: systemClock }),
+      chatCompletions({ generate, translate: untranslated, catalogue, clock: systemClock }),
       modelList({ catalogue, served: ['chat'] }),
       modelGet({ catalogue, served: ['chat'] }),
       ...(needs.more ?? []),

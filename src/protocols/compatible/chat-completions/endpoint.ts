@@ -2,6 +2,7 @@ import { forwardedOf } from '../../../catalogue/model.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
 import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
+import type { Translate } from '../../../generation/translation/translation.ts';
 import { unixSeconds } from '../../../lib/clock.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { json, stream } from '../../endpoint.ts';
@@ -14,12 +15,15 @@ import { furtherFields } from './further-fields.ts';
 import { encode } from './encode.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { ignoredNames } from '../../fields/ignored-names.ts';
+import { translates } from '../../fields/translation-rules.ts';
 import { checkRules } from './rules.ts';
 import { ChatCompletionBody, ModelOnly, chatTexts } from './schema.ts';
 import { chatCompletionStream } from './stream.ts';
+import { translation } from './translation.ts';
 
 export interface ChatCompletionsNeeds {
   readonly generate: Generate;
+  readonly translate: Translate;
   /** The one in force now: it changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
@@ -31,7 +35,13 @@ export interface ChatCompletionsNeeds {
 const ASKED_CHARS_MAX = 64;
 
 /** POST /compatible-mode/v1/chat/completions (E1). */
-export function chatCompletions({ generate, catalogue, clock, strict = false }: ChatCompletionsNeeds): Endpoint {
+export function chatCompletions({
+  generate,
+  translate,
+  catalogue,
+  clock,
+  strict = false,
+}: ChatCompletionsNeeds): Endpoint {
   return {
     operation: 'chat-completions.create',
     method: 'POST',
@@ -43,6 +53,8 @@ export function chatCompletions({ generate, catalogue, clock, strict = false }: 
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
       const { entry } = catalogue().resolve(model, { interface: 'chat', region: context.owner.region });
+      const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
+      if (translates(entry)) return await translation({ translate, strict }, { body, entry, head }, context);
       const { wire, unknown } = parseBody(ChatCompletionBody, body, {
         texts: () => chatTexts(entry),
         strict,
@@ -50,7 +62,6 @@ export function chatCompletions({ generate, catalogue, clock, strict = false }: 
       });
       checkRules(wire, entry);
 
-      const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
       const further = unknown.length > 0 ? furtherFields(body, unknown) : undefined;
       const asked = further ? { ...decode(wire), further } : decode(wire);
       const { batches, ignored } = await generate(asked, { interface: 'chat' }, context);

@@ -9,6 +9,7 @@ import { parseBody } from '../../parse.ts';
 import { encode } from './encode.ts';
 import { ChatCompletionBody } from './schema.ts';
 import { chatCompletionStream } from './stream.ts';
+import { TranslationBody } from './translation.ts';
 
 // A folder is a test: request and events in, exact bytes out. GOLDEN=1 writes the bytes anew; the diff is reviewed.
 const folder = join(import.meta.dirname, '__fixtures__');
@@ -16,7 +17,8 @@ const isWriting = process.env['GOLDEN'] === '1';
 
 for (const name of readdirSync(folder)) {
   const at = (file: string): string => join(folder, name, file);
-  const { wire } = parseBody(ChatCompletionBody, JSON.parse(readFileSync(at('request.json'), 'utf8')));
+  const schema = name.startsWith('translation') ? TranslationBody : ChatCompletionBody;
+  const { wire } = parseBody(schema, JSON.parse(readFileSync(at('request.json'), 'utf8')));
   const head = { requestId: '00000000-0000-4000-8000-000000000000', created: 1735120033, model: wire.model };
   const options = { includeUsage: wire.stream_options?.include_usage === true };
   const events = readFileSync(at('events.jsonl'), 'utf8')

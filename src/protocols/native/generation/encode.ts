@@ -1,16 +1,12 @@
 import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import type { AnswerForm } from './form.ts';
-import { encodeOutput } from './output.ts';
+import { encodeBody } from './body.ts';
 import type { Said } from './output.ts';
-import { encodeUsage } from './usage.ts';
 
-/** The whole answer, as wire.md 1.3 has it; status_code, code and message are no fields of a success (decisions.md). */
-export const encode = ({ choices, usage }: GenerationResult, form: AnswerForm, requestId: string): object => ({
-  output: encodeOutput(choices.map(toSaid), form),
-  usage: encodeUsage(usage, form),
-  request_id: requestId,
-});
+/** The whole answer, as wire.md 1.3 has it. */
+export const encode = ({ choices, usage }: GenerationResult, form: AnswerForm, requestId: string): object =>
+  encodeBody(choices.map(toSaid), usage, form, requestId);
 
 function toSaid({ blocks, reason }: ChoiceResult, index: number): Said {
   const texts = blocks.filter((block) => block.type === 'text');

@@ -31,6 +31,7 @@ function createRoom({ entry = ENTRY, strict = false }: { entry?: ModelEntry; str
       Object.assign(heard, { request, on: on.interface });
       return Promise.resolve({ batches: batchesOf(EVENTS), ignored: ['max_tokens(clamped)'] });
     },
+    translate: () => Promise.reject(new Error('nothing is translated here')),
     catalogue: () => ({
       resolve: (asked: string, resolved: object) => {
         heard.resolved = resolved;
@@ -98,9 +99,13 @@ test('log probabilities are not asked for where the answer has no place for them
 });
 
 test('models with another dialect on this path are refused, as are tasks', async () => {
-  for (const other of ['translation', 'research'] as const) {
+  for (const [other, of] of [
+    ['translation', multimodalGeneration],
+    ['research', textGeneration],
+  ] as const) {
     const { post, heard } = createRoom({ entry: { ...ENTRY, interfaces: ['native', other] } });
-    await assert.rejects(post(body), { kind: 'model-not-supported', message: new RegExp(`interface, ${other},`) });
+    const refusal = { kind: 'model-not-supported', message: new RegExp(`interface, ${other},`) };
+    await assert.rejects(post(body, {}, of), refusal);
     assert.equal(heard.request, undefined);
   }
   await assert.rejects(createRoom().post(body, { 'x-dashscope-async': 'enable' }), {

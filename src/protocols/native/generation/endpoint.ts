@@ -2,10 +2,12 @@ import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
+import type { Translate } from '../../../generation/translation/translation.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { json, stream } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { decodeChat } from '../../fields/decode-chat.ts';
+import { translates } from '../../fields/translation-rules.ts';
 import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parse, parseBody } from '../../parse.ts';
@@ -16,10 +18,12 @@ import { place } from './place.ts';
 import { readFields } from './read-fields.ts';
 import { GenerationBody, ModelOnly, generationTexts } from './schema.ts';
 import { generationStream } from './stream.ts';
+import { translation } from './translation.ts';
 import { wantsStream, wantsTask } from './wants-stream.ts';
 
 export interface GenerationNeeds {
   readonly generate: Generate;
+  readonly translate: Translate;
   /** The one in force now: it changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
@@ -47,7 +51,7 @@ export const multimodalGeneration = (needs: GenerationNeeds): Endpoint =>
 const ASKED_CHARS_MAX = 64;
 
 function generation(
-  { generate, catalogue, clock, strict = false }: GenerationNeeds,
+  { generate, translate, catalogue, clock, strict = false }: GenerationNeeds,
   { isMultimodal, ...route }: Pick<Endpoint, 'operation' | 'path'> & { readonly isMultimodal: boolean },
 ): Endpoint {
   return {
@@ -62,9 +66,11 @@ function generation(
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
       const wanted = { interface: 'native', region: context.owner.region, without: OTHER_DIALECTS } as const;
       const { entry } = catalogue().resolve(model, wanted);
+      const isStreamed = wantsStream(asked);
+      if (translates(entry) && !isMultimodal)
+        return await translation({ translate, clock, strict }, { body, model, entry, isStreamed }, context);
       checkIsChat(model, entry);
       const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => generationTexts(entry), strict });
-      const isStreamed = wantsStream(asked);
       const { fields, form } = readFields(wire, entry, { isMultimodal, isStreamed });
 
       const request = decodeChat(model, { ...fields, logprobs: form.hasLogprobs }, place);
@@ -90,7 +96,7 @@ function checkIsChat(model: string, { interfaces }: ModelEntry): void {
   if (!other) return;
   throw new ServiceError(
     'model-not-supported',
-    `Unsupported model ${model.slice(0, ASKED_CHARS_MAX)} for native generation: its interface, ${other}, is not served by this version.`,
+    `Unsupported model ${model.slice(0, ASKED_CHARS_MAX)} for native generation: its interface, ${other}, is not served ${other === 'translation' ? 'on this path' : 'by this version'}.`,
     { param: 'model' },
   );
 }

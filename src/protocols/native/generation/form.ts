@@ -7,7 +7,9 @@ import type { ParametersWire } from './schema.ts';
 /** How an answer is told. */
 export interface AnswerForm {
   /** `text`: a bare text. `message`: choices with messages. `parts`: these with lists of parts as content. */
-  readonly type: 'text' | 'message' | 'parts';
+  readonly type: 'text' | 'message' | 'parts' | 'translation';
+  /** Of a translation, which tells it: the model as asked. */
+  readonly modelName?: string;
   /** Of a stream: each event has what is new, not the whole answer so far. */
   readonly isIncremental: boolean;
   /** A thought was asked for, of a model that can think: its field is there, also while it is empty. */

@@ -18,7 +18,7 @@ export function ignoredFields(
 ): readonly string[] {
   const own: readonly (readonly [string, boolean])[] = [
     ['input.history', Boolean(input?.history?.length) && Boolean(input?.messages)],
-    ['parameters.result_format', form.type === 'parts' && parameters?.result_format === 'text'],
+    ['parameters.result_format', HAS_CHOICES.has(form.type) && parameters?.result_format === 'text'],
     ['parameters.logprobs', parameters?.logprobs === true && !form.hasLogprobs],
   ];
   return [
@@ -26,3 +26,6 @@ export function ignoredFields(
     ...own.filter(([, isIgnored]) => isIgnored).map(([name]) => name),
   ];
 }
+
+/** Forms that have choices whatever `result_format` says. */
+const HAS_CHOICES: ReadonlySet<AnswerForm['type']> = new Set(['parts', 'translation']);

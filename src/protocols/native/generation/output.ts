@@ -24,6 +24,14 @@ export interface Said {
 
 /** `output` of wire.md 1.3, 1.4 and 1.8; the role is in every event. */
 export function encodeOutput(all: readonly Said[], form: AnswerForm): object {
+  if (form.type === 'translation')
+    // The specification's translation response object.
+    return {
+      text: null,
+      finish_reason: all[0]?.reason,
+      choices: all.map((said) => encodeChoice(said, form)),
+      model_name: form.modelName,
+    };
   if (form.type === 'text') return { finish_reason: all[0]?.reason, text: all[0]?.text };
   return { choices: all.map((said) => encodeChoice(said, form)) };
 }

@@ -28,6 +28,9 @@ const SHAPES: Readonly<Record<string, { readonly whole: Shape; readonly streamed
   multimodal: { whole: 'parts', streamed: ['parts'] },
   'multimodal-incremental': { whole: 'parts', streamed: ['parts'] },
   'multimodal-thinking': { whole: 'partsAndThought', streamed: ['partsAndThought'] },
+  translation: { whole: 'translation', streamed: ['translation'] },
+  'translation-incremental': { whole: 'translation', streamed: ['translation'] },
+  'translation-length': { whole: 'translation', streamed: ['translation'] },
   'multimodal-tool-calls': { whole: 'partsAndCall', streamed: ['partsAndCall', 'partsAndFurtherCall'] },
 };
 

@@ -42,7 +42,7 @@ const Input = z.object({
 
 const TokenSequences = listOf(listOf(TokenId, { min: 1, max: STOP_TOKENS_MAX }), { max: STOP_SEQUENCES_MAX });
 
-const Parameters = z.object({
+export const Parameters = z.object({
   ...PARAMETERS,
   stop: z.union([...STOP_FORMS, TokenSequences]).nullish(),
   result_format: z.enum(['text', 'message']).nullish(),

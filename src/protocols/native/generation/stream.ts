@@ -9,9 +9,8 @@ import type { StreamEncoder } from '../../stream-encoder.ts';
 import { errorBody, status } from '../errors.ts';
 import { createChoiceSoFar } from './choice-so-far.ts';
 import type { ChoiceSoFar } from './choice-so-far.ts';
+import { encodeBody } from './body.ts';
 import type { AnswerForm } from './form.ts';
-import { encodeOutput } from './output.ts';
-import { encodeUsage } from './usage.ts';
 
 /**
  * Events of wire.md 1.4: one choice in each, with the usage so far.
@@ -42,11 +41,7 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
       id: ++frames,
       event: 'result',
       status: 200,
-      data: {
-        output: encodeOutput([choice.take(reason)], form),
-        usage: encodeUsage(usage, form),
-        request_id: requestId,
-      },
+      data: encodeBody([choice.take(reason)], usage, form, requestId),
     });
 
   const usageSoFar = ({ tokens, thoughtTokens }: ChoiceSoFar): Usage => ({

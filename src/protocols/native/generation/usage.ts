@@ -2,13 +2,19 @@ import type { Usage } from '../../../core/event.ts';
 import type { AnswerForm } from './form.ts';
 
 /**
- * wire.md 1.3 and 1.8: integers, and details where there is something to tell. The counters of an explicit cache are there
+ * wire.md 1.3 and 1.8: integers (of a translation nothing else), and details where there is something to tell. The counters of an explicit cache are there
  * when the request marked one.
  */
 export function encodeUsage(
   { promptTokens, cachedTokens, completionTokens, cacheCreationTokens, usesExplicitCache, reasoningTokens }: Usage,
   { type, hasThought }: Pick<AnswerForm, 'type' | 'hasThought'>,
 ): object {
+  if (type === 'translation')
+    return {
+      input_tokens: promptTokens,
+      output_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+    };
   const isMultimodal = type === 'parts';
   const thought = hasThought || reasoningTokens !== undefined ? { reasoning_tokens: reasoningTokens ?? 0 } : {};
   const outputDetails = { ...(isMultimodal ? { text_tokens: completionTokens } : {}), ...thought };

@@ -46,6 +46,16 @@ export const RECORDED = {
     input_tokens_details: { text_tokens: 0 },
     output_tokens_details: { text_tokens: 0 },
   }),
+  // As the specification has it: recorded traffic has neither text nor status_code, code and message.
+  translation: {
+    status_code: 0,
+    code: '',
+    message: '',
+    ...body(
+      { text: null, finish_reason: '', ...choice({}), model_name: '' },
+      { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    ),
+  },
 } as const satisfies Record<string, object>;
 
 /** Where a value has another form than the recorded one: keys that are missing or too many, other types. */

@@ -1,0 +1,204 @@
+/** A language as callers name it. */
+export interface Language {
+  /** In English, as prompts say it. */
+  readonly name: string;
+  readonly code: string;
+  /** Its writing puts spaces between words. */
+  readonly hasSpaces: boolean;
+}
+
+/** Which languages a model takes: `lite` is the smallest one's list. */
+export type LanguageSet = 'all' | 'lite';
+
+/** wire.md E2.4: the platform's list for its three larger models, in its order. */
+const TABLE: readonly (readonly [name: string, code: string])[] = [
+  ['English', 'en'],
+  ['Chinese', 'zh'],
+  ['Traditional Chinese', 'zh_tw'],
+  ['Russian', 'ru'],
+  ['Japanese', 'ja'],
+  ['Korean', 'ko'],
+  ['Spanish', 'es'],
+  ['French', 'fr'],
+  ['Portuguese', 'pt'],
+  ['German', 'de'],
+  ['Italian', 'it'],
+  ['Thai', 'th'],
+  ['Vietnamese', 'vi'],
+  ['Indonesian', 'id'],
+  ['Malay', 'ms'],
+  ['Arabic', 'ar'],
+  ['Hindi', 'hi'],
+  ['Hebrew', 'he'],
+  ['Burmese', 'my'],
+  ['Tamil', 'ta'],
+  ['Urdu', 'ur'],
+  ['Bengali', 'bn'],
+  ['Polish', 'pl'],
+  ['Dutch', 'nl'],
+  ['Romanian', 'ro'],
+  ['Turkish', 'tr'],
+  ['Khmer', 'km'],
+  ['Lao', 'lo'],
+  ['Cantonese', 'yue'],
+  ['Czech', 'cs'],
+  ['Greek', 'el'],
+  ['Swedish', 'sv'],
+  ['Hungarian', 'hu'],
+  ['Danish', 'da'],
+  ['Finnish', 'fi'],
+  ['Ukrainian', 'uk'],
+  ['Bulgarian', 'bg'],
+  ['Serbian', 'sr'],
+  ['Telugu', 'te'],
+  ['Afrikaans', 'af'],
+  ['Armenian', 'hy'],
+  ['Assamese', 'as'],
+  ['Asturian', 'ast'],
+  ['Basque', 'eu'],
+  ['Belarusian', 'be'],
+  ['Bosnian', 'bs'],
+  ['Catalan', 'ca'],
+  ['Cebuano', 'ceb'],
+  ['Croatian', 'hr'],
+  ['Egyptian Arabic', 'arz'],
+  ['Estonian', 'et'],
+  ['Galician', 'gl'],
+  ['Georgian', 'ka'],
+  ['Gujarati', 'gu'],
+  ['Icelandic', 'is'],
+  ['Javanese', 'jv'],
+  ['Kannada', 'kn'],
+  ['Kazakh', 'kk'],
+  ['Latvian', 'lv'],
+  ['Lithuanian', 'lt'],
+  ['Luxembourgish', 'lb'],
+  ['Macedonian', 'mk'],
+  ['Maithili', 'mai'],
+  ['Maltese', 'mt'],
+  ['Marathi', 'mr'],
+  ['Mesopotamian Arabic', 'acm'],
+  ['Moroccan Arabic', 'ary'],
+  ['Najdi Arabic', 'ars'],
+  ['Nepali', 'ne'],
+  ['North Azerbaijani', 'az'],
+  ['North Levantine Arabic', 'apc'],
+  ['Northern Uzbek', 'uz'],
+  ['Norwegian Bokmal', 'nb'],
+  ['Norwegian Nynorsk', 'nn'],
+  ['Occitan', 'oc'],
+  ['Odia', 'or'],
+  ['Pangasinan', 'pag'],
+  ['Sicilian', 'scn'],
+  ['Sindhi', 'sd'],
+  ['Sinhala', 'si'],
+  ['Slovak', 'sk'],
+  ['Slovenian', 'sl'],
+  ['South Levantine Arabic', 'ajp'],
+  ['Swahili', 'sw'],
+  ['Tagalog', 'tl'],
+  ["Ta'izzi-Adeni Arabic", 'acq'],
+  ['Tosk Albanian', 'sq'],
+  ['Tunisian Arabic', 'aeb'],
+  ['Venetian', 'vec'],
+  ['Waray', 'war'],
+  ['Welsh', 'cy'],
+  ['Western Persian', 'fa'],
+];
+
+/** wire.md E2.4: codes of the platform's list for its smallest model, whose Persian has a name of its own. */
+const LITE_CODES: ReadonlySet<string> = new Set([
+  'en',
+  'zh',
+  'zh_tw',
+  'ru',
+  'ja',
+  'ko',
+  'es',
+  'fr',
+  'pt',
+  'de',
+  'it',
+  'th',
+  'vi',
+  'id',
+  'ms',
+  'ar',
+  'hi',
+  'he',
+  'ur',
+  'bn',
+  'pl',
+  'nl',
+  'tr',
+  'km',
+  'cs',
+  'sv',
+  'hu',
+  'da',
+  'fi',
+  'tl',
+  'fa',
+]);
+
+const WITHOUT_SPACES: ReadonlySet<string> = new Set(['zh', 'zh_tw', 'yue', 'ja', 'th', 'lo', 'km', 'my']);
+
+const toLanguage = ([name, code]: readonly [name: string, code: string]): Language => ({
+  name,
+  code,
+  hasSpaces: !WITHOUT_SPACES.has(code),
+});
+
+export const LANGUAGES: readonly Language[] = TABLE.map(toLanguage);
+
+const LITE_LANGUAGES: readonly Language[] = LANGUAGES.filter(({ code }) => LITE_CODES.has(code)).map((language) =>
+  language.code === 'fa' ? { ...language, name: 'Persian' } : language,
+);
+
+const languagesOf = (set: LanguageSet): readonly Language[] => (set === 'lite' ? LITE_LANGUAGES : LANGUAGES);
+
+/** By name or code in any case, `-` and `_` alike. Undefined for one that is not in the list. */
+export function findLanguage(asked: string, set: LanguageSet): Language | undefined {
+  const wanted = fold(asked);
+  return languagesOf(set).find(({ name, code }) => fold(name) === wanted || fold(code) === wanted);
+}
+
+/** Ours: names that a refusal suggests at most. */
+const NEAR_NAMES_MAX = 3;
+
+/** Ours: characters of an unknown name that are compared; the longest name has 24. */
+const COMPARED_CHARACTERS_MAX = 40;
+
+/** Names that the caller may have meant, nearest first: those that contain it, and those a few letters away. */
+export function nearLanguages(asked: string, set: LanguageSet): readonly string[] {
+  const wanted = fold(asked).slice(0, COMPARED_CHARACTERS_MAX);
+  if (wanted === '') return [];
+  return languagesOf(set)
+    .map((language) => ({ name: language.name, far: distance(wanted, language) }))
+    .filter(({ far }) => far <= Math.max(1, Math.floor(wanted.length / 3)))
+    .toSorted((one, other) => one.far - other.far)
+    .slice(0, NEAR_NAMES_MAX)
+    .map(({ name }) => name);
+}
+
+const fold = (text: string): string => text.trim().toLowerCase().replaceAll('-', '_');
+
+function distance(wanted: string, { name, code }: Language): number {
+  const folded = fold(name);
+  const isPart = wanted.length > 2 && (folded.includes(wanted) || wanted.startsWith(`${fold(code)}_`));
+  return isPart ? 0 : editDistance(wanted, folded);
+}
+
+/** Letters put in, left out or changed. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 0; i < one.length; i++) {
+    const next = [i + 1];
+    for (let j = 0; j < other.length; j++) {
+      const change = (row[j] ?? 0) + (one[i] === other[j] ? 0 : 1);
+      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

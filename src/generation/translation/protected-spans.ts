@@ -1,0 +1,38 @@
+/** A part of a text that a translation must not change. */
+export interface Span {
+  readonly start: number;
+  /** Behind the last character. */
+  readonly end: number;
+}
+
+/**
+ * What is protected, one pattern for each kind; where two begin at the same place, the first in this list wins. None of
+ * them crosses a line, and none repeats inside a repetition, so that a text takes time that grows with its length.
+ */
+const PATTERNS: readonly RegExp[] = [
+  // Code in backticks.
+  /`[^`\r\n]+`/,
+  // Placeholders with two or one pair of braces, also with a dollar or hash before: {{x}}, ${x}, {name}, {0:d}.
+  /\{\{[^{}\r\n]{0,200}\}\}/,
+  /[$#%]?\{[^{}\r\n]{1,200}\}/,
+  // Tags and entities of HTML and XML.
+  /<\/?[A-Za-z][\w:.-]{0,60}(?:\s[^<>\r\n]{0,500})?\/?>/,
+  /<!--[^\r\n]{0,500}?-->/,
+  /&(?:[A-Za-z]\w{1,30}|#\d{1,7}|#x[\dA-Fa-f]{1,6});/,
+  // Addresses; a full stop or bracket at the end is the sentence's.
+  /\b(?:https?|ftp|wss?|file):\/\/[^\s<>"'`\u3000-\u303f\uff00-\uffef]*[^\s<>"'`\u3000-\u303f\uff00-\uffef.,;:!?)\]}]/,
+  /\bwww\.[^\s<>"'`\u3000-\u303f\uff00-\uffef]*[^\s<>"'`\u3000-\u303f\uff00-\uffef.,;:!?)\]}]/,
+  /\b(?:mailto:)?[\w.%+-]{1,64}@[A-Za-z\d-]{1,63}(?:\.[A-Za-z\d-]{1,63}){1,8}\b/,
+  // Printf: %s, %1$d, %.2f, %(name)s, %@, %%.
+  /%(?:\d{1,2}\$)?(?:\([A-Za-z_]\w{0,40}\))?[-+0#]{0,3}\d{0,3}(?:\.\d{1,2})?(?:l{1,2}|h{1,2})?[sdifuxXoeEgGcpq@](?![A-Za-z\d])/,
+  /%%/,
+  // Formulas between dollars, as TeX writes them.
+  /\$\$[^$\r\n]{1,300}\$\$/,
+];
+
+const ANY = new RegExp(PATTERNS.map(({ source }) => `(?:${source})`).join('|'), 'g');
+
+/** In the order in which they stand; they do not overlap. */
+export function protectedSpans(text: string): readonly Span[] {
+  return Array.from(text.matchAll(ANY), (match) => ({ start: match.index, end: match.index + match[0].length }));
+}

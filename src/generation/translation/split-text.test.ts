@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { mixedText } from './__fixtures__/mixed-text.ts';
+import { pack } from './pack.ts';
+import { protectedSpans } from './protected-spans.ts';
+import { splitText } from './split-text.ts';
+
+const split = (text: string, charactersMax = 400) => splitText(text, { locale: 'en', charactersMax });
+const sentences = (text: string, charactersMax?: number): string[] =>
+  split(text, charactersMax)
+    .filter(({ type }) => type === 'sentence')
+    .map((piece) => piece.text);
+const joined = (pieces: readonly { readonly text: string }[]): string => pieces.map(({ text }) => text).join('');
+const nothing = (): undefined => undefined;
+
+describe('a text in sentences', () => {
+  it('is the text again when they are put together, whatever it is', () => {
+    fc.assert(
+      fc.property(mixedText, fc.integer({ min: 1, max: 80 }), (text, charactersMax) => {
+        const pieces = split(text, charactersMax);
+        assert.equal(joined(pieces), text);
+        assert.equal(joined(pack(pieces, { charactersMax, knownFor: nothing })), text);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('has no line break in a sentence, and no blank at its ends', () => {
+    fc.assert(
+      fc.property(mixedText, (text) => {
+        for (const sentence of sentences(text)) {
+          assert.equal(sentence, sentence.trim());
+          assert.ok(!/[\r\n]/.test(sentence), sentence);
+        }
+      }),
+    );
+  });
+
+  it('ends sentences where the language does, and never inside an address or code', () => {
+    assert.deepEqual(sentences('One is here. Two is not! 「三」です。四です。'), [
+      'One is here.',
+      'Two is not!',
+      '「三」です。',
+      '四です。',
+    ]);
+    assert.deepEqual(sentences('See https://a.example/x. Y? and `a. B` now.'), [
+      'See https://a.example/x.',
+      'Y?',
+      'and `a. B` now.',
+    ]);
+    assert.deepEqual(sentences('Run `one. Two. Three` now.'), ['Run `one. Two. Three` now.']);
+  });
+
+  it('keeps lists, headings, quotations and their indents as they are', () => {
+    assert.deepEqual(
+      split('# Title\n\n  - one\n  2) two\n> three\t\n').map(({ type, text }) => [type, text]),
+      [
+        ['kept', '# '],
+        ['sentence', 'Title'],
+        ['kept', '\n\n  - '],
+        ['sentence', 'one'],
+        ['kept', '\n  2) '],
+        ['sentence', 'two'],
+        ['kept', '\n> '],
+        ['sentence', 'three'],
+        ['kept', '\t\n'],
+      ],
+    );
+  });
+
+  it('keeps fenced code, also where the fence is never closed, and lines without a word', () => {
+    assert.deepEqual(sentences('A.\n```js\nlet b = "C.";\n```\nD.\n---\n12:30\n~~~\nE.'), ['A.', 'D.']);
+    assert.deepEqual(sentences('```\n~~~\n``` x\n````\nA.'), ['A.']);
+    assert.deepEqual(sentences('https://a.example/b?c=d\n{name} %s <br/>\n`only code`'), []);
+  });
+
+  it('cuts a sentence that is too long at a clause, else at a word, never in a protected part', () => {
+    assert.deepEqual(sentences('one two, three four five', 12), ['one two,', 'three four', 'five']);
+    assert.deepEqual(sentences('see https://a.example/long/path here', 10), ['see', 'here']);
+    assert.deepEqual(sentences('𝒂𝒃𝒄𝒅', 3), ['𝒂𝒃', '𝒄𝒅']);
+    fc.assert(
+      fc.property(mixedText, fc.integer({ min: 1, max: 40 }), (text, charactersMax) => {
+        for (const line of text.split(/[\r\n]+/)) {
+          const pieces = split(line, charactersMax);
+          for (const { start, end } of protectedSpans(line)) {
+            let at = 0;
+            for (const piece of pieces) {
+              at += piece.text.length;
+              assert.ok(at <= start || at >= end, `${line} is cut at ${at}`);
+            }
+          }
+        }
+      }),
+    );
+  });
+});
+
+describe('sentences packed', () => {
+  const packed = (text: string, charactersMax: number, known: Record<string, string> = {}): string[] =>
+    pack(split(text), { charactersMax, knownFor: (sentence) => known[sentence] }).map(
+      ({ type, text: each }) => `${type}:${each}`,
+    );
+
+  it('go together while one blank or none is between them, up to the limit', () => {
+    assert.deepEqual(packed('A b. C d. E f.', 9), ['segment:A b. C d.', 'kept: ', 'segment:E f.']);
+    assert.deepEqual(packed('一。二。', 9), ['segment:一。二。']);
+    assert.deepEqual(packed('A b.  C d.\nE f.', 99), [
+      'segment:A b.',
+      'kept:  ',
+      'segment:C d.',
+      'kept:\n',
+      'segment:E f.',
+    ]);
+  });
+
+  it('leave out what is known', () => {
+    assert.deepEqual(packed('A b. C d. E f.', 99, { 'C d.': 'x' }), [
+      'segment:A b.',
+      'kept: ',
+      'known:C d.',
+      'kept: ',
+      'segment:E f.',
+    ]);
+  });
+});

@@ -1,0 +1,29 @@
+import { describePythonCases } from './python-cases.ts';
+
+const SCRIPTED = { models: [], parleys: { '': { engine: 'scripted' } } } as const;
+
+describePythonCases('the openai client for Python, translating', {
+  ...SCRIPTED,
+  client: 'openai',
+  script: 'openai_translation_cases.py',
+  cases: [
+    'gets the translation by extra_body',
+    'gets a stream of its segments',
+    'with an unknown language raises BadRequestError',
+  ],
+});
+
+const DASHSCOPE = {
+  ...SCRIPTED,
+  client: 'dashscope',
+  script: 'dashscope_translation_cases.py',
+  cases: [
+    'gets the translation with translation_options',
+    'streams the whole translation so far, or pieces',
+    'with an unknown language gets InvalidParameter',
+  ],
+};
+
+describePythonCases('the dashscope client for Python, 1.x, translating', { ...DASHSCOPE, overlay: 'dashscope-1' });
+
+describePythonCases('the dashscope client for Python, 2.x, translating', DASHSCOPE);
