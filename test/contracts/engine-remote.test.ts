@@ -1,6 +1,8 @@
 import { createCompletionEngine } from '../../src/engines/completion/completion-engine.ts';
 import type { TextEngine } from '../../src/engines/engine.ts';
+import { createPool } from '../../src/engines/pool/pool.ts';
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { startToyServer, TOY_CONTEXT_TOKENS, TOY_SLOTS } from './__fixtures__/toy-server.ts';
 import { EMBEDDED, engineContract } from './engine-contract.ts';
 import type { Declared } from './engine-contract.ts';
@@ -56,4 +58,15 @@ engineContract(
   'an upstream by its chats',
   CHAT,
   trialOf((url) => createUpstreamEngine({ url: `${url}/v1`, model: 'toy', kind: 'openai' })),
+);
+
+const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+engineContract(
+  'an upstream by its chats, in a pool',
+  CHAT,
+  trialOf((url) => {
+    const engine = createUpstreamEngine({ url: `${url}/v1`, model: 'toy' });
+    return createPool({ members: [{ address: url, engine }], log: SILENT, clock: systemClock });
+  }),
 );

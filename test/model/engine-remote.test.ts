@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TokenLogprob } from '../../src/core/event.ts';
 import type { Phase, PromptSegment } from '../../src/core/prompt.ts';
+import { createCommandEngine } from '../../src/engines/command/command-engine.ts';
+import { createCommandServer } from '../../src/engines/command/command-server.ts';
+import { commandLine } from '../../src/engines/command/presets.ts';
 import { createCompletionEngine } from '../../src/engines/completion/completion-engine.ts';
 import type { TextEngine } from '../../src/engines/engine.ts';
 import { createUpstreamEngine } from '../../src/engines/upstream/upstream-engine.ts';
 import { answerOf, EMBEDDED, engineContract, engineRequest, textOf } from '../contracts/engine-contract.ts';
 import type { Declared } from '../contracts/engine-contract.ts';
-import { lacksLlamaServer, startLlamaServer } from '../llama-server.ts';
+import { LLAMA_SERVER_FOLDER, lacksLlamaServer, startLlamaServer } from '../llama-server.ts';
 import type { LlamaServer } from '../llama-server.ts';
 import { lacks, TINY, weightsFile } from './weights.ts';
 
@@ -49,7 +55,60 @@ const trialOf = (create: (url: string) => TextEngine) => async () => {
   };
 };
 
+/** The same server as a program of ours, which starts it again by itself. */
+async function commandTrial() {
+  const modelFile = weightsFile(TINY);
+  assert.ok(modelFile !== undefined, 'the weights are there');
+  const runFolder = await mkdtemp(join(tmpdir(), 'parley-program-'));
+  const settings = {
+    program: `${LLAMA_SERVER_FOLDER}llama-server`,
+    model: modelFile,
+    servedName: TINY,
+    contextTokens: CONTEXT_TOKENS,
+    sequences: SLOTS,
+    threads: 1,
+    gpu: false,
+    more: ['--slots'],
+  } as const;
+  const server = createCommandServer(
+    {
+      name: TINY,
+      line: (place) => commandLine('llama-server', settings, place),
+      environment: process.env,
+      runFolder,
+    },
+    { log: { info: () => undefined, warn: () => undefined } },
+  );
+  const engineAt = (url: string, apiKey: string): TextEngine =>
+    createCompletionEngine({ url, apiKey, model: TINY, server: 'llama-server' });
+  const { capabilities } = engineAt('http://127.0.0.1:9', '');
+  const engine = createCommandEngine({ server, engineAt, capabilities });
+  return {
+    engine,
+    contextTokens: CONTEXT_TOKENS,
+    sequences: SLOTS,
+    longTokens: 60,
+    async busy() {
+      const { url, apiKey } = await server.ready();
+      const answer = await fetch(`${url}/slots`, { headers: { authorization: `Bearer ${apiKey}` } });
+      return ((await answer.json()) as readonly { is_processing: boolean }[]).filter((slot) => slot.is_processing)
+        .length;
+    },
+    deadly: {
+      text: 'Tell me a story.',
+      strike() {
+        if (server.pid !== undefined) process.kill(server.pid, 'SIGKILL');
+      },
+    },
+    async close() {
+      await engine.close();
+      await rm(runFolder, { recursive: true });
+    },
+  };
+}
+
 if (skip === false) {
+  engineContract('llama-server as a program of ours', { ...TOKENS, death: 'engine-failed' }, commandTrial);
   engineContract(
     'llama-server by its tokens',
     TOKENS,

@@ -13,6 +13,7 @@ import { createConnection } from '../remote/connection.ts';
 import type { Connection, ProxyEnvironment, RemoteTimeouts } from '../remote/connection.ts';
 import { refusalOf } from '../remote/refusal.ts';
 import { createTriggers } from '../triggers.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import { beginCall } from './begin-call.ts';
 import type { RunningCall } from './begin-call.ts';
 import { checkLength, checkRequest } from './check-request.ts';
@@ -239,16 +240,4 @@ async function singleTokens(tokens: PromptTokens, texts: readonly string[] = [])
     if (first !== undefined && more.length === 0) found.set(first, text);
   }
   return found;
-}
-
-/** What is shared goes on; this caller does not wait for it any longer. */
-async function unlessAborted<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(abortReason(signal));
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([shared, promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
