@@ -41,7 +41,8 @@ describe('a running service', () => {
       parley.output().includes('first after') ? parley.output() : undefined,
     );
     assert.match(output, /Chat completions +on/);
-    assert.match(output, /Messages +off +not served by this version/);
+    assert.match(output, /Messages +on/);
+    assert.match(output, /Deep research +off +not served by this version/);
     assert.match(output, /Reranking +off +No reranking model is configured/);
     assert.match(output, /China \(Beijing\)/);
     assert.equal(output.split(parley.key).length, 2, 'the key stands there once');
@@ -187,15 +188,17 @@ describe('several regions on one machine', () => {
     const output = await until('the addresses', { withinMs: 10_000 }, async () =>
       parley.output().includes('Try:') ? parley.output() : undefined,
     );
-    const lines = output.slice(output.indexOf('China (Beijing)')).split('\n').slice(0, 10);
+    const lines = output.slice(output.indexOf('China (Beijing)')).split('\n').slice(0, 12);
     assert.deepEqual(
       lines.map((line) => line.replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'URL').replaceAll(/ +/g, ' ')),
       [
         'China (Beijing) (cn-beijing)',
         ' chat completions URL/compatible-mode/v1 (or URL/v1)',
+        ' messages URL/apps/anthropic',
         ' native URL/api/v1',
         'Singapore (ap-southeast-1)',
         ' chat completions URL/compatible-mode/v1 (or URL/v1)',
+        ' messages URL/apps/anthropic',
         ' native URL/api/v1',
         ' host name {workspace}.ap-southeast-1.example.test (on URL)',
         ' host name legacy.example.test (on URL; deprecated)',
