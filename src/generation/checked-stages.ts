@@ -65,6 +65,7 @@ function argumentRules(
 ) {
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   return {
+    isLoose: !capabilities.grammar,
     isHeld: (name: string): boolean => !streamsComplex && isComplexTool(byName.get(name)?.parameters),
     problemOf(name: string, text: string, isFree: boolean): Verdict {
       const tool = byName.get(name);

@@ -43,16 +43,24 @@ const entry = { ...ENTRY, abilities: { ...ENTRY.abilities, tools: true }, contex
 /** What each request to the engine is answered with, in turn. */
 function createRoom(
   answers: readonly (readonly string[])[],
-  { repeatsCalls = false, thinking }: { readonly repeatsCalls?: boolean; readonly thinking?: 'prompted' } = {},
+  {
+    repeatsCalls = false,
+    grammar = false,
+    thinking,
+  }: { readonly repeatsCalls?: boolean; readonly grammar?: boolean; readonly thinking?: 'prompted' } = {},
 ) {
   const asked: EngineRequest[] = [];
   const script = (request: EngineRequest): Step[] => {
     asked.push(request);
     return [{ type: 'tokens', tokens: answers[asked.length - 1] ?? [] }];
   };
-  const house = createHouse(createScriptedEngine({ script, contextTokens: 4096 }), {
-    entry: { ...entry, repeatsCalls, abilities: { ...entry.abilities, ...(thinking ? { thinking } : {}) } },
-  });
+  const scripted = createScriptedEngine({ script, contextTokens: 4096 });
+  const house = createHouse(
+    { ...scripted, capabilities: { ...scripted.capabilities, grammar } },
+    {
+      entry: { ...entry, repeatsCalls, abilities: { ...entry.abilities, ...(thinking ? { thinking } : {}) } },
+    },
+  );
   return {
     asked,
     house,
@@ -162,8 +170,8 @@ describe('a generation with tools', () => {
 
   it('gives arguments with lists or objects at once unless they are to be streamed', async () => {
     const list: Tool = { ...WEATHER, parameters: { type: 'object', properties: { city: { type: 'array' } } } };
-    const pieces = async (streamsComplex: boolean): Promise<number> => {
-      const { batches } = await createRoom([[...CALL]]).house.generate({
+    const pieces = async (streamsComplex: boolean, grammar = true): Promise<number> => {
+      const { batches } = await createRoom([[...CALL.replace('"Paris"', '["Paris"]')]], { grammar }).house.generate({
         toolUse: toolUse({ tools: [list], streamsComplex }),
       });
       const events = (await Array.fromAsync(batches)).flat();
@@ -171,6 +179,19 @@ describe('a generation with tools', () => {
     };
     assert.equal(await pieces(false), 1);
     assert.ok((await pieces(true)) > 1);
+    assert.equal(await pieces(true, false), 1, 'nothing holds them to be an object');
+  });
+
+  it('tells arguments in a string as the object they are, and what is no object is a failure, where no grammar is', async () => {
+    const answer = (written: string) =>
+      createRoom([[...CALL.replace('{"city": "Paris"}', written)]]).answer({ toolUse: toolUse() });
+    const { choices } = await answer(JSON.stringify('{"city":"Rome"}'));
+    assert.deepEqual(
+      choices[0]?.blocks.map(({ text }) => text),
+      ['{"city":"Rome"}'],
+    );
+    for (const written of ['["Rome"]', '"Rome"', '{"city": "Rome'])
+      await assert.rejects(answer(written), { kind: 'engine-failed', message: /called weather .* no JSON object/ });
   });
 
   it('refuses a name of more than 64 tokens of the model, and tools where the model has none', async () => {

@@ -75,8 +75,8 @@ function endsOf(gap: Extract<TextPrompt, { type: 'fill' }>): readonly Look[] {
   return [
     ...patterns.map(
       (pattern): Look =>
-        (text, place) =>
-          lookFor(pattern, text, place),
+        (seen, at) =>
+          lookFor(pattern, seen, at),
     ),
     ...[createBlockEnd(gap), closingOf(gap)].filter((look) => look !== undefined),
   ];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -29,7 +29,8 @@ describe('text completion, through the whole service', () => {
 
   before(async () => {
     const quiet = () => undefined;
-    const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
+    writeFileSync(join(folder, 'parley.yaml'), 'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}}\n');
+    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
     for (const { url, region } of await service.listen()) at.set(region, url);
     key = (await service.firstKey())?.secret ?? '';
@@ -70,6 +71,20 @@ describe('text completion, through the whole service', () => {
     const body = (await response.json()) as Body & { model: string };
     assert.equal(body.model, 'qwen2.5-coder-32b-instruct');
     assert.equal(body.choices[0]?.text, 'a');
+  });
+
+  test('is refused in a region that does not offer it, in words that name one that does', async () => {
+    const region = 'ap-southeast-1';
+    const draft = { region, workspace: 'primary', name: 'abroad', expiresAt: undefined } as const;
+    const { secret } = (await service?.keys.create(draft)) ?? assert.fail();
+    const response = await fetch((at.get(region) ?? assert.fail()) + PATH, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'svc-coder-turbo', prompt: says('a') }),
+    });
+    const { error } = (await response.json()) as Body;
+    assert.equal(response.status, 403);
+    assert.match(error?.message ?? '', /offered in .*Beijing/i);
   });
 
   test('fills a gap, by a template or by suffix, and ends where what comes after it is said again', async () => {

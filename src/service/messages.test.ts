@@ -83,6 +83,7 @@ describe('the messages interface', () => {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
   const bodyOf = async (answer: Promise<Response>): Promise<Body> => (await (await answer).json()) as Body;
+  const errorOf = async (answer: Promise<Response>) => ({ status: (await answer).status, ...(await bodyOf(answer)) });
   const told = async (answer: Promise<Response>): Promise<Body> => {
     const response = await answer;
     const text = await response.text();
@@ -248,6 +249,34 @@ describe('the messages interface', () => {
   test('counts what may be left out, and names it', async () => {
     const response = await call('POST', COUNT, { model: 'svc-plus', messages: [HI], container: 'c', colour: 'red' });
     assert.equal(response.headers.get('x-parley-ignored'), 'container,colour');
+  });
+
+  test('counts a whole request, and says nothing of the fields of its answer', async () => {
+    const body = asking([], {
+      stream: true,
+      temperature: 0.5,
+      top_p: 1,
+      top_k: 3,
+      stop_sequences: ['x'],
+      metadata: {},
+    });
+    const response = await call('POST', COUNT, { ...body, service_tier: 'auto' });
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('x-parley-ignored'), null);
+  });
+
+  test('has no other addresses, whatever a client looks for there', async () => {
+    for (const path of ['/apps/anthropic/api/event_logging/batch', '/apps/anthropic', '/apps/anthropic/v1/nothing']) {
+      const { status, error } = await errorOf(call('POST', path, {}));
+      assert.deepEqual([status, error?.type], [404, 'not_found_error'], path);
+      const head = await call('HEAD', path);
+      assert.deepEqual([head.status, await head.text()], [404, ''], path);
+      assert.ok(head.headers.get('request-id'), path);
+    }
+  });
+
+  test('takes empty places in its list of models for none', async () => {
+    assert.deepEqual(await told(call('GET', `${MODELS}?after_id=&before_id=`)), await told(call('GET', MODELS)));
   });
 
   test('lists its models, page by page in both directions', async () => {

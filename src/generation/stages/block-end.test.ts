@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { closingOf, createBlockEnd } from './block-end.ts';
 import type { Look } from './line-pattern.ts';
+import { seeText } from './seen-text.ts';
 
 /** What there is of a text before its end is found. */
 function upTo(look: Look | undefined, text: string): string {
-  for (let at = 0; at < text.length; at++)
-    if (look?.(text, { at, before: '', isLast: true }) === 'found') return text.slice(0, at);
+  const seen = seeText({ text, from: 0, before: '', isLast: true });
+  for (let at = 0; at < text.length; at++) if (look?.(seen, at) === 'found') return text.slice(0, at);
   return text;
 }
 
@@ -44,6 +45,29 @@ describe('a filling that leaves its block', () => {
   test('closes nothing that is closed after the gap', () => {
     assert.equal(filled('function f() {\n', '\n}\n', '  return 1;\n}\n\nf();'), '  return 1;');
     assert.equal(filled('function f() {\n', '\n})\n', '  return 1;\n}'), '  return 1;\n}');
+  });
+
+  test('may have lines at the left that belong there', () => {
+    for (const text of [
+      'a();\n#ifdef DEBUG\n  b();\n#endif\n  c();',
+      'again:\n  a();\nagain_and_again:\n  b();',
+      'a()\n# b() comes later\n    c()',
+      'a();\n// b();\n  c();',
+    ])
+      assert.equal(filled('  ', '\nend_of_it();\n', text), text);
+    assert.equal(filled('  ', '\nmain();\n', 'a();\nagain: b();'), 'a();');
+  });
+
+  test('is not left inside a string of several lines', () => {
+    const heredoc = 'cat <<EOF\nall\nof it\nEOF\n  echo';
+    assert.equal(filled('if true; then\n  ', '\nls\n', `${heredoc}\nls -l`), heredoc);
+    assert.equal(filled("f() {\n  cat << 'END' > x\n  ", '\nls\n', 'a\nb\nEND\nc'), 'a\nb\nEND');
+    const triple = 'x = """\nall\n"""\n    y = 1';
+    assert.equal(filled('def f():\n    ', '\nf()\n', `${triple}\ng()`), triple);
+    assert.equal(filled('def f():\n    """Says\n    ', '\nf()\n', 'what\nit does"""\ng()'), 'what\nit does"""');
+    const template = 'return `\nall\n`;';
+    assert.equal(filled('function f() {\n  ', '\nf();\n', `${template}\ng();`), template);
+    assert.equal(filled('void f() {\n  ', '\nf();\n', 'cout << MAX << 1;\ng();'), 'cout << MAX << 1;');
   });
 
   test('has none to leave at the outermost, or where nothing comes after the gap', () => {

@@ -1,5 +1,8 @@
+import { REPEATED_LINE_CHARS_MAX } from '../../core/limits.ts';
 import { lookFor } from './line-pattern.ts';
 import type { LinePattern, Look, Verdict } from './line-pattern.ts';
+import { createOpenText } from './open-text.ts';
+import type { Seen } from './seen-text.ts';
 
 /** What surrounds a gap. */
 interface Gap {
@@ -7,16 +10,23 @@ interface Gap {
   readonly suffix: string;
 }
 
-/** Lines that go on with what was begun before the block, in whatever language. */
+/** Lines that go on with what was begun before the block, or stand at the left wherever they are, in whatever language. */
 const GOES_ON =
-  /^(?:[)\]}]|<\/|(?:end|else|elif|elsif|elseif|except|finally|catch|rescue|ensure|case|default|fi|done|esac)\b)/;
+  /^(?:[)\]}#]|<\/|\/\/|(?:end|else|elif|elsif|elseif|except|finally|catch|rescue|ensure|case|default|fi|done|esac)\b)/;
 
 /** No word of those above is longer. */
 const WORD_CHARS_MAX = 9;
 
+/** A line that only says what it is called. */
+const LABEL = /^\w+:\s*$/;
+
+/** What may become one. Names are shorter. */
+const LABEL_BEGUN = /^\w{1,80}(?::\s{0,80})?$/;
+
 /**
  * Finds where a filling leaves the block that the gap lies in, because the text after the gap does so itself: a line indented
- * no further than the next one there, unless it closes what the block belongs to. Undefined where no line comes after.
+ * no further than the next one there, unless it closes what the block belongs to, or is part of a string of several lines.
+ * Undefined where no line comes after.
  *
  * For one choice: on an empty line it is the first line of the filling that says how far the block is indented.
  */
@@ -25,28 +35,44 @@ export function createBlockEnd({ prefix, suffix }: Gap): Look | undefined {
   const next = nextLine(line, suffix);
   if (next === undefined) return undefined;
   const outside = indentOf(next).length;
+  const closing = next.trim().slice(0, REPEATED_LINE_CHARS_MAX);
+  const isLong = closing.length < next.trim().length;
   let inside = line === '' ? undefined : indentOf(line).length;
 
-  const leaves = (behind: string, isLast: boolean): Verdict => {
+  const open = createOpenText();
+  for (const character of prefix) open.take(character);
+  let taken = 0;
+  const takeUpTo = ({ text, from }: Seen, at: number): void => {
+    while (taken < from + at) open.take(text[taken++ - from] ?? '');
+  };
+
+  const leaves = ({ text, isLast }: Seen, from: number): Verdict => {
+    // What is longer than anything compared says no more.
+    const behind = text.slice(from, from + 2 * REPEATED_LINE_CHARS_MAX);
     const end = behind.indexOf('\n');
     const isWhole = end >= 0 || isLast;
     const said = end < 0 ? behind : behind.slice(0, end);
     if (!isWhole && said.length <= WORD_CHARS_MAX) return 'open';
-    if (!GOES_ON.test(said)) return 'found';
-    if (said.trimEnd() === next.trim()) return isWhole ? 'found' : 'open';
-    return !isWhole && next.trim().startsWith(said) ? 'open' : 'no';
+    if (!GOES_ON.test(said)) {
+      if (!isWhole && LABEL_BEGUN.test(said)) return 'open';
+      return LABEL.test(said) ? 'no' : 'found';
+    }
+    if (isLong && said.startsWith(closing)) return 'found';
+    if (!isLong && said.trimEnd() === closing) return isWhole ? 'found' : 'open';
+    return !isWhole && closing.startsWith(said) ? 'open' : 'no';
   };
 
-  return (text, { at, before, isLast }) => {
+  return (seen, at) => {
+    takeUpTo(seen, at);
+    const { text, before, isLast } = seen;
     const isStart = before === '' && at === 0;
-    if (!isStart && !isBlank(text[at])) return 'no';
-    let first = at;
-    while (first < text.length && isBlank(text[first])) first++;
+    const first = seen.blankEnd(at);
+    if (!isStart && first === at) return 'no';
     if (first === text.length) return isLast ? 'no' : 'open';
-    const from = text.lastIndexOf('\n', first - 1) + 1;
-    if (isStart) inside ??= first - from;
-    if (from <= at || inside === undefined || inside <= outside || first - from > outside) return 'no';
-    return leaves(text.slice(first), isLast);
+    const from = seen.lineStart(at);
+    if (isStart) inside ??= first - (from ?? 0);
+    if (from === undefined || inside === undefined || inside <= outside || first - from > outside) return 'no';
+    return open.isOpen() ? 'no' : leaves(seen, first);
   };
 }
 
@@ -61,8 +87,16 @@ export function closingOf({ prefix, suffix }: Gap): Look | undefined {
   if (line === '' || rest === '' || next === undefined) return undefined;
   const indent = indentOf(next);
   if (indent.length >= indentOf(line).length) return undefined;
-  const pattern: LinePattern = { parts: [rest, { indent }, next.trim()], endsLine: true, partsAtEnd: 3 };
-  return (text, place) => lookFor(pattern, text, place);
+  const pattern = closingPattern(rest, indent, next.trim());
+  return (seen, at) => lookFor(pattern, seen, at);
+}
+
+/** What is too long to be written by chance says enough by its beginning. */
+function closingPattern(rest: string, indent: string, next: string): LinePattern {
+  const [first, last] = [rest, next].map((each) => each.slice(0, REPEATED_LINE_CHARS_MAX));
+  if (first === undefined || last === undefined || first !== rest)
+    return { parts: [rest.slice(0, REPEATED_LINE_CHARS_MAX)], endsLine: false, partsAtEnd: Infinity };
+  return { parts: [rest, { indent }, last], endsLine: last === next, partsAtEnd: 3 };
 }
 
 /** The first line after the gap that says something. On an empty line it may begin in the gap itself. */
@@ -73,5 +107,3 @@ const nextLine = (line: string, suffix: string): string | undefined =>
     .find((each) => each.trim() !== '');
 
 const indentOf = (line: string): string => /^\s*/.exec(line)?.[0] ?? '';
-
-const isBlank = (character: string | undefined): boolean => character !== undefined && /\s/.test(character);

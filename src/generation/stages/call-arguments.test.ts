@@ -19,6 +19,7 @@ const end = (reason: FinishReason): ChoiceEvent => ({ type: 'choice-end', choice
 
 const PLAIN: CallArgumentsNeeds = {
   isHeld: () => false,
+  isLoose: false,
   isFree: () => false,
   problemOf: () => undefined,
   verify: () => assert.fail('there is nothing to wait for'),
@@ -69,6 +70,33 @@ describe('arguments of calls', () => {
         error instanceof ServiceError && error.kind === 'engine-failed' && error.message.includes('$.a is missing'),
     );
     assert.deepEqual(out, [call(0, 'f')]);
+  });
+
+  it('that nothing holds to a form are told as the object that they are or that they say, at once', () => {
+    const object = '{"a":{}}';
+    for (const [pieces, expected] of [
+      [['{"a"', ':{}}'], object],
+      [[JSON.stringify(object)], object],
+      [['null'], '{}'],
+      [['""'], '{}'],
+      [[], '{}'],
+    ] as const) {
+      const asked = [call(0, 'f'), ...pieces.map((piece) => args(0, piece)), end('tool-calls')];
+      assert.deepEqual(run(asked, { isLoose: true }), [call(0, 'f'), args(0, expected), end('tool-calls')]);
+    }
+  });
+
+  it('that are no object end the answer, before a word of them', () => {
+    for (const text of ['[1]', '"x"', '{"a": ', '{"a": "x\n</tool_call>', '7', '"[1]"', 'nonsense']) {
+      const out: ChoiceEvent[] = [];
+      const stage = createCallArguments({ ...PLAIN, isLoose: true });
+      assert.throws(
+        () => [call(0, 'f'), args(0, text), end('tool-calls')].forEach((one) => stage.push(one, (e) => out.push(e))),
+        (error) =>
+          error instanceof ServiceError && error.kind === 'engine-failed' && /no JSON object/.test(error.message),
+      );
+      assert.deepEqual(out, [call(0, 'f')]);
+    }
   });
 
   it('are complete when text with words follows, not when markup is only counted', () => {

@@ -9,6 +9,8 @@ type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 export interface CallArgumentsNeeds {
   /** Arguments of this tool are told when they are complete, in one piece. */
   readonly isHeld: (tool: string) => boolean;
+  /** Nothing holds arguments to be an object: they are looked at, and told, when they are complete. */
+  readonly isLoose: boolean;
   /** No grammar of a tool held the text of the event that is just pushed. */
   readonly isFree: () => boolean;
   /** What is wrong with a call's arguments, some of which may be free; undefined when nothing is. */
@@ -23,18 +25,24 @@ export interface CallArgumentsNeeds {
  *   nobody should run a tool on them.
  */
 export function createCallArguments(needs: CallArgumentsNeeds): Stage<ChoiceEvent, ChoiceEvent> {
-  const { isHeld, isFree, problemOf, verify } = needs;
+  const { isLoose, isFree, problemOf, verify } = needs;
+  const isHeld = (tool: string): boolean => isLoose || needs.isHeld(tool);
   let open: { readonly name: string; readonly isHeld: boolean; text: string; isFree: boolean } | undefined;
 
   const release = (choice: number, index: number, emit: (event: ChoiceEvent) => void): void => {
-    if (open?.isHeld) emit({ type: 'tool-arguments', choice, index, text: open.text });
+    if (open?.isHeld && open.text !== '') emit({ type: 'tool-arguments', choice, index, text: open.text });
   };
   let place = { choice: 0, index: 0 };
 
   const complete = (emit: (event: ChoiceEvent) => void): void => {
     if (!open) return;
-    const { name, text } = open;
-    heed(problemOf(name, text, open.isFree), verify, (problem) => invalidArguments(name, problem));
+    const { name } = open;
+    if (isLoose) {
+      const object = objectIn(open.text);
+      if (object === undefined) throw invalidArguments(name, 'they are no JSON object');
+      open.text = object;
+    }
+    heed(problemOf(name, open.text, open.isFree), verify, (problem) => invalidArguments(name, problem));
     release(place.choice, place.index, emit);
     open = undefined;
   };
@@ -71,6 +79,30 @@ export function createCallArguments(needs: CallArgumentsNeeds): Stage<ChoiceEven
       open = undefined;
     },
   };
+}
+
+/**
+ * Arguments as the object that they are, or that they are a string of: models write both. Of nothing it is one without
+ * members. Undefined for all else.
+ */
+function objectIn(text: string): string | undefined {
+  if (text.trim() === '') return '{}';
+  const value = valueOf(text);
+  if (value === null) return '{}';
+  if (typeof value !== 'string') return isObject(value) ? text : undefined;
+  if (value.trim() === '') return '{}';
+  return isObject(valueOf(value)) ? value : undefined;
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Undefined for what is no JSON. */
+function valueOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 const invalidArguments = (name: string, problem: string): ServiceError =>

@@ -21,8 +21,8 @@ const endsOf = (suffix: string): readonly Look[] => {
   return [
     ...patterns.map(
       (pattern): Look =>
-        (text, place) =>
-          lookFor(pattern, text, place),
+        (seen, at) =>
+          lookFor(pattern, seen, at),
     ),
     ...(blockEnd ? [blockEnd] : []),
   ];
@@ -78,6 +78,28 @@ describe('what fills a gap', () => {
     assert.equal(out[0], 'a');
   });
 
+  it('is looked at in time linear in it, whatever it is made of and however it comes', () => {
+    const msOf = (pieces: readonly string[], suffix: string): number => {
+      const before = process.threadCpuUsage();
+      run(pieces, 'stop', suffix);
+      const { user, system } = process.threadCpuUsage(before);
+      return (user + system) / 1000;
+    };
+    const begins = ['', 'return total_of(rows)', '}', 'x\n', '`', '\n<<A\n'];
+    for (const blank of [' ', '\n', '\n    ', ' \n'])
+      for (const begin of begins) {
+        const pieces = (count: number) => [begin, ...Array.from({ length: count }, () => blank), 'y', '\n', 'z'];
+        for (const make of [pieces, (count: number) => [pieces(count).join('')]]) {
+          const small = msOf(make(1 << 9), SUFFIX);
+          const large = msOf(make(1 << 13), SUFFIX);
+          // Sixteen times the text; a square would be 256 times the work.
+          assert.ok(large < Math.max(small, 5) * 64, `${JSON.stringify(begin + blank)}: ${small} ms and ${large} ms`);
+        }
+      }
+    const wide = `a${' '.repeat(1 << 16)}b\n`;
+    assert.ok(msOf(['x'], wide) < 1_000, 'a suffix of blanks');
+  });
+
   it('is the same however it is cut', () => {
     const part = fc.constantFrom(
       'x',
@@ -95,6 +117,11 @@ describe('what fills a gap', () => {
       SUFFIX,
       '👍',
       ')',
+      'again:',
+      '#endif',
+      'cat <<EOF',
+      '\nEOF\n',
+      '"""',
     );
     const suffix = fc.constantFrom(
       SUFFIX,

@@ -1,6 +1,7 @@
 import type { EngineEvent } from '../../core/event.ts';
 import { createHeldText } from './held-text.ts';
 import type { Look } from './line-pattern.ts';
+import { seeText } from './seen-text.ts';
 import type { Stage } from './stage.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
@@ -19,18 +20,22 @@ export function createFillingEnd(ends: readonly Look[]): Stage<ChoiceEvent, Choi
   /** The character before it; empty at the beginning. */
   let before = '';
   let isOver = false;
+  /** What begins at `said` may become an end, and blanks are the last of it. */
+  let isOpenBehindBlank = false;
 
   /** @returns whether the filling has ended. */
   const release = (emit: Emit, isLast: boolean): boolean => {
     const text = held.slice(said, held.end);
+    const seen = seeText({ text, from: said, before, isLast });
     let at = 0;
     let isFound = false;
     for (; at < text.length; at++) {
-      const verdicts = ends.map((look) => look(text, { at, before, isLast }));
+      const verdicts = ends.map((look) => look(seen, at));
       isFound = verdicts.includes('found');
       if (isFound || verdicts.includes('open')) break;
     }
     said += at;
+    isOpenBehindBlank = at < text.length && text.trimEnd() !== text;
     before = text[at - 1] ?? before;
     held.say(said, emit);
     return isFound;
@@ -48,6 +53,8 @@ export function createFillingEnd(ends: readonly Look[]): Stage<ChoiceEvent, Choi
       if (isOver) return;
       if (event.type === 'text') {
         held.push(event);
+        // More blanks decide nothing: to look again at each would take time in the square of their number.
+        if (isOpenBehindBlank && event.text.trim() === '') return;
         if (release(emit, false)) endHere(event.choice, emit);
         return;
       }

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { beginningOf, FENCE, lookFor } from './line-pattern.ts';
+import { seeText } from './seen-text.ts';
+
+const whole = (text: string) => seeText({ text, from: 0, before: '', isLast: true });
 
 /** Where the beginning of `suffix` is found in a whole text; −1 where it is not. */
 function findIn(text: string, suffix: string): number {
   const pattern = beginningOf(suffix);
   if (!pattern) return -1;
-  for (let at = 0; at < text.length; at++)
-    if (lookFor(pattern, text, { at, before: '', isLast: true }) === 'found') return at;
+  const seen = whole(text);
+  for (let at = 0; at < text.length; at++) if (lookFor(pattern, seen, at) === 'found') return at;
   return -1;
 }
 
@@ -62,7 +65,7 @@ describe('the beginning of what comes after a gap', () => {
 });
 
 test('a fence is one at the beginning of a line only', () => {
-  const at = (text: string, position: number) => lookFor(FENCE, text, { at: position, before: '', isLast: true });
+  const at = (text: string, position: number) => lookFor(FENCE, whole(text), position);
   assert.equal(at('x\n```', 1), 'found');
   assert.equal(at('```python', 0), 'found');
   assert.equal(at('x = `a` + ```', 0), 'no');

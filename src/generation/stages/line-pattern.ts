@@ -1,19 +1,11 @@
 import { REPEATED_CHARS_ALONE_MIN, REPEATED_CHARS_MIN, REPEATED_LINE_CHARS_MAX } from '../../core/limits.ts';
-
-export interface Place {
-  /** Where it would begin. */
-  readonly at: number;
-  /** What the whole text, of which this is the end, has before it; empty at its beginning. */
-  readonly before: string;
-  /** Nothing more will come. */
-  readonly isLast: boolean;
-}
+import type { Seen } from './seen-text.ts';
 
 /** `open`: what comes will tell. */
 export type Verdict = 'found' | 'open' | 'no';
 
-/** Whether something that ends a text stands at a place of it. A place that was open is looked at again. */
-export type Look = (text: string, place: Place) => Verdict;
+/** Whether something that ends a text stands at a place of it. Places are looked at in their order, open ones again. */
+export type Look = (seen: Seen, at: number) => Verdict;
 
 /**
  * Lines to be found again in a text that grows. Between lines only the indentation of the next one counts, not how many
@@ -38,43 +30,41 @@ export function beginningOf(text: string): LinePattern | undefined {
   const parts: (string | { readonly indent: string })[] = [];
   let chars = 0;
   let partsAtEnd = Infinity;
-  for (const [piece] of text.trimEnd().matchAll(/[^\S\n]*\n\s*|[^\n]+?(?=[^\S\n]*\n|$)/g)) {
-    if (piece.includes('\n')) {
-      parts.push({ indent: piece.slice(piece.lastIndexOf('\n') + 1) });
-      continue;
-    }
-    const compared = piece.slice(0, REPEATED_LINE_CHARS_MAX);
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const indent = index === 0 ? '' : line.slice(0, line.length - line.trimStart().length);
+    if (index > 0) parts.push({ indent });
+    const whole = line.slice(indent.length).trimEnd();
+    const compared = whole.slice(0, REPEATED_LINE_CHARS_MAX);
     parts.push(compared);
     chars += compared.replaceAll(/\s/g, '').length;
     if (chars >= REPEATED_CHARS_ALONE_MIN) partsAtEnd = Math.min(partsAtEnd, parts.length);
-    if (chars >= REPEATED_CHARS_MIN) return { parts, endsLine: compared === piece, partsAtEnd };
+    if (chars >= REPEATED_CHARS_MIN) return { parts, endsLine: compared === whole, partsAtEnd };
   }
   return chars >= REPEATED_CHARS_ALONE_MIN ? { parts, endsLine: true, partsAtEnd } : undefined;
 }
 
 /** Whether the pattern stands at a place. */
-export function lookFor(pattern: LinePattern, text: string, place: Place): Verdict {
-  const { at, before, isLast } = place;
+export function lookFor(pattern: LinePattern, seen: Seen, at: number): Verdict {
+  const { text, before } = seen;
   const [first] = pattern.parts;
   // At the very beginning of a text, the end of the line before it stands in what comes before.
   if (typeof first === 'object' && before === '' && at === 0) {
-    const start = text.search(/\S|$/);
-    const verdict = match(pattern, { text, from: start, skipped: 1, isLast });
+    const verdict = match(pattern, seen, { from: seen.blankEnd(0), skipped: 1 });
     if (verdict !== 'no') return verdict;
   }
   if (typeof first === 'string' && isWord(first[0]) && isWord(text[at - 1] ?? before.at(-1))) return 'no';
-  return match(pattern, { text, from: at, skipped: 0, isLast });
+  return match(pattern, seen, { from: at, skipped: 0 });
 }
 
 interface Tried {
-  readonly text: string;
   readonly from: number;
   /** Parts that need not be there. */
   readonly skipped: number;
-  readonly isLast: boolean;
 }
 
-function match({ parts, endsLine, partsAtEnd }: LinePattern, { text, from, skipped, isLast }: Tried): Verdict {
+function match({ parts, endsLine, partsAtEnd }: LinePattern, seen: Seen, { from, skipped }: Tried): Verdict {
+  const { text, isLast } = seen;
   const unfinished = (matched: number): Verdict => (isLast ? (matched >= partsAtEnd ? 'found' : 'no') : 'open');
   let at = from;
   for (let index = skipped; index < parts.length; index++) {
@@ -85,18 +75,15 @@ function match({ parts, endsLine, partsAtEnd }: LinePattern, { text, from, skipp
       at += part.length;
       continue;
     }
-    let end = at;
-    while (end < text.length && isBlank(text[end])) end++;
+    const end = seen.blankEnd(at);
     if (end === text.length) return unfinished(index);
-    const line = text.lastIndexOf('\n', end - 1);
-    if (line < at || (part.indent !== undefined && text.slice(line + 1, end) !== part.indent)) return 'no';
+    const line = seen.lineStart(at);
+    if (line === undefined || (part.indent !== undefined && text.slice(line, end) !== part.indent)) return 'no';
     at = end;
   }
   if (!endsLine) return 'found';
   if (at === text.length) return isLast ? 'found' : 'open';
-  return isBlank(text[at]) ? 'found' : 'no';
+  return seen.blankEnd(at) > at ? 'found' : 'no';
 }
-
-const isBlank = (character: string | undefined): boolean => character !== undefined && /\s/.test(character);
 
 const isWord = (character: string | undefined): boolean => character !== undefined && /[\p{L}\p{N}_]/u.test(character);

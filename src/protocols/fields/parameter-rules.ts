@@ -34,6 +34,9 @@ export function checkStop(stop: WireStop, at: string): void {
   }
 }
 
+/** A token id has at most ten digits. */
+const LOGIT_BIAS_KEY_CHARS_SHOWN = 20;
+
 export function checkLogitBias(bias: ChatFields['logit_bias'], at: string): void {
   if (!bias) return;
   const entries = Object.entries(bias);
@@ -43,8 +46,9 @@ export function checkLogitBias(bias: ChatFields['logit_bias'], at: string): void
   for (const [token, value] of entries) {
     const isToken = /^\d{1,10}$/.test(token) && Number(token) <= TOKEN_ID_MAX;
     if (!isToken || typeof value !== 'number' || !(Math.abs(value) <= LOGIT_BIAS_MAX)) {
+      const key = JSON.stringify(token.slice(0, LOGIT_BIAS_KEY_CHARS_SHOWN));
       const rule = `logit_bias must map token ids to numbers in [-${LOGIT_BIAS_MAX}, ${LOGIT_BIAS_MAX}]`;
-      throw refuse(at, rule, value);
+      throw refuse(at, `${rule}, which the key ${key} does not`, value);
     }
   }
 }

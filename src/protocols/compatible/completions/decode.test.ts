@@ -123,6 +123,7 @@ describe('the parameters of a request', () => {
     refused({ prompt: 'a', n: 5 }, 'n', /^Range of n should be \[1, 4\]/);
     refused({ prompt: 'a', stop: '' }, 'stop', /must not be empty/);
     refused({ prompt: 'a', logit_bias: { x: 1 } }, 'logit_bias', /logit_bias must map/);
+    refused({ prompt: 'a', logit_bias: { 5: 1, x: 2 } }, 'logit_bias', /the key "x" does not \(logit_bias: 2\)/);
     refused({ prompt: 'a', presence_penalty: 3 }, 'presence_penalty', /^Presence_penalty/);
   });
 

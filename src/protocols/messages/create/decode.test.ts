@@ -39,6 +39,7 @@ describe('the system prompt', () => {
     ],
     ['an empty string', '', []],
     ['no blocks', [], []],
+    ['blocks without words', [text(''), text('')], []],
     ['null', null, []],
   ] as const) {
     test(`may be ${name}`, () => {
@@ -103,6 +104,13 @@ describe('turns', () => {
     assert.equal(messagesOf({ messages: [user, prefill, user] })[1]?.partial, undefined);
   });
 
+  test('of the assistant begin the answer also where an empty one of the system follows', () => {
+    for (const content of ['', [], [text('')]]) {
+      const messages = [user, { role: 'assistant', content: 'A' }, { role: 'system', content }];
+      assert.deepEqual(messagesOf({ messages }), [said('user', 'Hi'), said('assistant', 'A', { partial: true })]);
+    }
+  });
+
   test('lose halves of characters, which no text can hold', () => {
     assert.deepEqual(messagesOf({ messages: [{ role: 'user', content: 'a\ud800' }] }), [said('user', 'a\ufffd')]);
   });
@@ -123,6 +131,11 @@ describe('calls and their results', () => {
       content: [text('So: ')],
       toolCalls: [{ id: 'toolu_1', name: 'f', arguments: '{"city":"Paris"}' }],
     });
+  });
+
+  test('have no halves of characters in their names', () => {
+    const messages = [user, { role: 'assistant', content: [{ ...call, name: 'f\ud800' }] }, user];
+    assert.equal(messagesOf({ messages })[1]?.toolCalls?.[0]?.name, 'f\ufffd');
   });
 
   for (const [name, more, content] of [

@@ -2,6 +2,7 @@ import type { Message, Part, Tool, ToolCall } from '../../../core/message.ts';
 import { NO_STOP } from '../../../core/request.ts';
 import type { GenerationRequest, OutputFormat, ToolUse } from '../../../core/request.ts';
 import { present } from '../../../lib/present.ts';
+import { isSilent, prefillOf } from './prefill.ts';
 import { isCustom } from './schema.ts';
 import type { CustomTool, InnerBlock, MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
 import { decodeThinking } from './thinking.ts';
@@ -37,16 +38,18 @@ export function decodePrompt(wire: PromptWire): GenerationRequest {
 }
 
 function decodeSystem(system: PromptWire['system']): readonly Message[] {
-  if (system === undefined || system === null || system.length === 0) return [];
-  const content = typeof system === 'string' ? [textPart(system)] : system.map(decodeText);
+  const content = typeof system === 'string' ? [textPart(system)] : (system ?? []).map(decodeText);
+  if (content.every((part) => part.type === 'text' && part.text === '')) return [];
   return [{ role: 'system', content }];
 }
 
 /** Turns of one role in a row are one message; a result of a call is a message of its own, in its place. */
 function decodeTurns(turns: readonly WireTurn[]): readonly Message[] {
   const messages: Message[] = [];
+  const prefill = prefillOf(turns).at(-1);
   for (const [index, turn] of turns.entries()) {
-    const isPrefill = index === turns.length - 1 && turn.role === 'assistant';
+    if (isSilent(turn)) continue;
+    const isPrefill = index === prefill;
     for (const message of decodeTurn(turn)) {
       const last = messages.at(-1);
       const joined = last && last.role === message.role && message.role !== 'tool' ? join(last, message) : undefined;
@@ -78,7 +81,7 @@ function decodeAssistant(blocks: readonly WireBlock[]): Message {
   const thoughts = blocks.flatMap((block) => (block.type === 'thinking' ? [block.thinking.toWellFormed()] : []));
   const toolCalls = blocks.flatMap((block): ToolCall[] =>
     block.type === 'tool_use'
-      ? [{ id: block.id, name: block.name, arguments: JSON.stringify(block.input).toWellFormed() }]
+      ? [{ id: block.id, name: block.name.toWellFormed(), arguments: JSON.stringify(block.input).toWellFormed() }]
       : [],
   );
   return {

@@ -230,6 +230,37 @@ const REFUSED: readonly (readonly [object, string, string])[] = [
     'messages[1]',
     'the last message must be the user’s when a format is asked for',
   ],
+  [
+    turns(user, answered(call('a')), answered(text('x'))),
+    'messages[1]',
+    'tool_use blocks must be followed by a user message',
+  ],
+  [
+    turns(user, answered(call('a')), { role: 'system', content: '' }, answered(text('x')), {
+      role: 'system',
+      content: [],
+    }),
+    'messages[1]',
+    'tool_use blocks must be followed by a user message',
+  ],
+  [
+    {
+      tools: [tool('f'), { type: 'web_search_20250305', name: 'search' }],
+      tool_choice: { type: 'tool', name: 'search' },
+    },
+    'tool_choice',
+    'tool_choice forces the tool search, which does not run here (tool_choice)',
+  ],
+  [
+    { tools: [{ type: 'web_search_20250305', name: 'search' }], tool_choice: { type: 'tool', name: 'search' } },
+    'tool_choice',
+    'tool_choice forces the tool search, which does not run here (tool_choice)',
+  ],
+  [
+    { tools: [{ type: 'web_search_20250305', name: 'search' }], tool_choice: { type: 'any' } },
+    'tool_choice',
+    'tool_choice needs tools that run here: none of these does (tool_choice)',
+  ],
   // Cache marks.
   [
     says(text('a', { cache_control: { type: 'persistent' } })),
@@ -335,6 +366,20 @@ describe('told as not honoured is', () => {
       ['thinking', 'preserve_thinking'],
       ['thinking', 'output_config.effort', 'reasoning_effort'],
     ],
+    [
+      'an effort that switches nothing on',
+      { reasoning_effort: 'high', output_config: { effort: 'low' } },
+      nothing,
+      ['output_config.effort', 'reasoning_effort'],
+    ],
+    [
+      'an effort beside thinking that is off',
+      { thinking: { type: 'disabled' }, output_config: { effort: 'max' } },
+      nothing,
+      ['output_config.effort'],
+    ],
+    ['no effort that changes something', { ...on, output_config: { effort: 'low' } }, nothing, nothing],
+    ['no effort of none', { reasoning_effort: 'none' }, nothing, nothing],
     ['thinking between tools only', { thinking: { type: 'between_tools' } }, nothing, ['thinking']],
     [
       'a thought that shall not be told',

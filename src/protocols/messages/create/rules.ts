@@ -2,6 +2,7 @@ import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { CACHE_MARKS_MAX, STOP_CODE_POINTS_MAX } from '../../../core/limits.ts';
 import { refuse } from '../../parse.ts';
+import { prefillOf } from './prefill.ts';
 import { isCustom, isServerBlock } from './schema.ts';
 import type { MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
 import { willThink } from './thinking.ts';
@@ -117,6 +118,7 @@ function checkDocument(source: string, at: string): void {
 
 function checkTools(wire: PromptWire, entry: ModelEntry): void {
   const names = new Set<string>();
+  const others = (wire.tools ?? []).flatMap((tool) => (isCustom(tool) ? [] : [tool.name ?? tool.type]));
   for (const [index, tool] of (wire.tools ?? []).entries()) {
     if (!isCustom(tool)) continue;
     if (names.has(tool.name)) throw refuse(`tools[${index}].name`, 'tool names must be unique', tool.name);
@@ -124,20 +126,31 @@ function checkTools(wire: PromptWire, entry: ModelEntry): void {
   }
   const { tool_choice: choice } = wire;
   if (!choice || choice.type === 'auto' || choice.type === 'none') return;
+  if (choice.type === 'tool' && !names.has(choice.name) && others.includes(choice.name))
+    throw refuse('tool_choice', `tool_choice forces the tool ${choice.name}, which does not run here`);
+  if (names.size === 0 && others.length > 0)
+    throw refuse('tool_choice', 'tool_choice needs tools that run here: none of these does');
   if (names.size === 0) throw refuse('tool_choice', 'tool_choice needs tools');
   if (choice.type === 'tool' && !names.has(choice.name))
     throw refuse('tool_choice.name', 'tool_choice names a tool that is not among tools', choice.name);
   if (willThink(wire, entry)) throw refuse('tool_choice', 'tool_choice cannot force a tool while thinking is on');
 }
 
+const hasCalls = (turn: WireTurn | undefined): boolean =>
+  turn !== undefined && blocksOf(turn).some(({ type }) => type === 'tool_use');
+
 /** A last message of the assistant's is the beginning of the answer. */
 function checkPrefill(wire: PromptWire, entry: ModelEntry): void {
-  const index = wire.messages.length - 1;
-  const last = wire.messages[index];
-  if (last?.role !== 'assistant') return;
-  const at = `messages[${index}]`;
-  if (blocksOf(last).some(({ type }) => type === 'tool_use'))
-    throw refuse(at, 'tool_use blocks must be followed by a user message with their tool_result blocks');
+  const places = prefillOf(wire.messages);
+  const last = places.at(-1);
+  if (last === undefined) return;
+  const calling = places.find((place) => hasCalls(wire.messages[place]));
+  if (calling !== undefined)
+    throw refuse(
+      `messages[${calling}]`,
+      'tool_use blocks must be followed by a user message with their tool_result blocks',
+    );
+  const at = `messages[${last}]`;
   if (willThink(wire, entry)) throw refuse(at, 'the last message must be the user’s while thinking is on');
   if (wire.output_config?.format ?? wire.output_format)
     throw refuse(at, 'the last message must be the user’s when a format is asked for');

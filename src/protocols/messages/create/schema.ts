@@ -202,8 +202,20 @@ export const MessagesBody = z.object({
   thread: z.object({ type: z.string() }).nullish(),
 });
 
-/** The same without an answer. */
-export const CountBody = z.object(FIELDS);
+const unread = z.unknown().optional();
+
+/** The same without an answer: what is said of one changes no count, and many clients send the whole request. */
+export const CountBody = z.object({
+  ...FIELDS,
+  max_tokens: unread,
+  stream: unread,
+  temperature: unread,
+  top_p: unread,
+  top_k: unread,
+  stop_sequences: unread,
+  metadata: unread,
+  service_tier: unread,
+});
 
 export type MessagesWire = z.output<typeof MessagesBody>;
 export type PromptWire = z.output<typeof CountBody>;

@@ -27,17 +27,19 @@ export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {
 /** Fields about thinking that changed nothing, where generation says that it did not hear the wish. */
 export function ignoredThinking(wire: ThinkingFields, isHeard: boolean): readonly string[] {
   const { thinking } = wire;
+  const effortFields = [
+    ...(wire.output_config?.effort ? ['output_config.effort'] : []),
+    ...(wire.reasoning_effort ? ['reasoning_effort'] : []),
+  ];
   if (isHeard)
     return [
+      // Alone it switches nothing on.
+      ...(!wantsThinking(wire) && effortOf(wire) !== 'none' ? effortFields : []),
       ...(thinking?.type === 'between_tools' ? ['thinking'] : []),
       // A thought is always told whole.
       ...(thinking && 'display' in thinking && HIDDEN.has(thinking.display ?? '') ? ['thinking.display'] : []),
     ];
-  return [
-    ...(thinking ? ['thinking'] : []),
-    ...(wire.output_config?.effort ? ['output_config.effort'] : []),
-    ...(wire.reasoning_effort ? ['reasoning_effort'] : []),
-  ];
+  return [...(thinking ? ['thinking'] : []), ...effortFields];
 }
 
 const HIDDEN: ReadonlySet<string> = new Set(['omitted', 'updates']);

@@ -33,7 +33,8 @@ export function messagesModelList({ catalogue }: MessagesModelsNeeds): Endpoint 
         .list()
         .filter((entry) => isServed(entry, owner.region));
       const size = pageSize(query.get('limit'));
-      const [before, after] = [query.get('before_id'), query.get('after_id')];
+      // Clients without a place to go on from may send an empty one.
+      const [before, after] = [query.get('before_id') || null, query.get('after_id') || null];
       if (before !== null && after !== null) throw refuse('before_id', 'give before_id or after_id, not both');
       const page = before === null ? following(all, after, size) : preceding(all, before, size);
       const data = page.entries.map((entry) => encodeModel(entry, entry.name));
