@@ -222,9 +222,10 @@ describe('a translation', () => {
   });
 
   it('puts no blank into a word or number that was too long for one run', async () => {
-    const { whole } = createTranslator(({ text }) => text.toUpperCase());
-    const long = 'abc128,236'.repeat(100);
+    const { whole, asked } = createTranslator(({ text }) => text.toUpperCase());
+    const long = `${'a '.repeat(500)}${'abc128,236'.repeat(60)}`;
     assert.equal((await whole(wishFor(long))).text, long.toUpperCase());
+    assert.ok(asked.some(({ text }) => /^[abc\d,]{40,599}$/.test(text)));
   });
 
   it('keeps a sentence that no answer translates, and says so in the log', async () => {
@@ -375,6 +376,10 @@ describe('terms of a translation', () => {
   it('are counted by their places: one of two is none', async () => {
     const { whole } = createTranslator(() => 'Der Stadtgarten liegt beim anderen Park.');
     assert.equal((await whole(wishFor('The park is near the other park.', { terms: park }))).terms, '0/1');
+    const answers = ['Der Park beim Park.', 'Der Stadtgarten beim Park.', 'Der Park beim Park.'];
+    const better = createTranslator(() => answers.shift() ?? 'Der Park.');
+    const { text } = await better.whole(wishFor('The park is near the other park.', { terms: park }));
+    assert.equal(text, 'Der Stadtgarten beim Park.');
   });
 
   it('are not found in a word that is another one in another case', async () => {
