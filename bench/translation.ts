@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { instructionFor } from '../src/generation/translation/instruction.ts';
 import { findLanguage } from '../src/generation/translation/languages.ts';
 import type { Language } from '../src/generation/translation/languages.ts';
-import { showsWording } from '../src/generation/translation/terms.ts';
+import { wordingPlaces } from '../src/generation/translation/terms.ts';
 import type { Term } from '../src/generation/translation/terms.ts';
 import { startChild } from './child.ts';
 import { BENCH_LANGUAGES, BENCH_SENTENCES } from './translation-sentences.ts';
@@ -102,7 +102,8 @@ function countOf(counts: Map<string, Count>, { set, language }: Task): Count {
 }
 
 async function measure(service: Service, { sentence, language, set, terms }: Task, count: Count): Promise<void> {
-  const shown = (text: string): number => terms.filter(({ target }) => showsWording(text, target)).length;
+  const shown = (text: string): number =>
+    terms.filter((term) => wordingPlaces(text, [term]).get(term.target)?.length).length;
   const given = set === 'none' ? [] : terms;
   const messages = instructionFor({
     source: findLanguage('en', 'all'),
@@ -111,6 +112,7 @@ async function measure(service: Service, { sentence, language, set, terms }: Tas
     hasMarks: false,
     terms: given,
     hasWordings: false,
+    isRepeated: false,
     kept: [],
     examples: [],
     domains: undefined,

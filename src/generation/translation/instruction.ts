@@ -15,6 +15,8 @@ export interface InstructionParts {
   readonly hasWordings: boolean;
   /** Words that stand in the text and are to stay as they are. */
   readonly kept: readonly string[];
+  /** An answer was empty or the text itself. */
+  readonly isRepeated: boolean;
   readonly examples: readonly MemoryPair[];
   readonly domains: string | undefined;
 }
@@ -31,6 +33,7 @@ export function instructionFor(parts: InstructionParts): readonly Message[] {
     ...(parts.hasWordings
       ? ['Words in parentheses are the translation that must be used for the words before them.']
       : []),
+    ...(parts.isRepeated ? [`Write every word in ${target.name}. Do not repeat the text, do not leave it out.`] : []),
     ...parts.kept.map((word) => `Keep "${word}" as it is.`),
   ];
   return [

@@ -19,6 +19,11 @@ describe('protected parts', () => {
       ['%s', '%1$d', '%.2f', '%(name)s', '%-5d', '%@', '%lld', '%d'],
     ],
     [
+      '{} %zu %dms, %name% HTTPS://a.example/b, 50%di %lld%s',
+      ['{}', '%zu', '%d', '%name%', 'HTTPS://a.example/b', '%lld', '%s'],
+    ],
+    ['%s%s%d%s', ['%s', '%s', '%d', '%s']],
+    [
       '<b>bold</b> 1 < 2 > 0 <br/> <a href="x">y</a> <!-- c -->',
       ['<b>', '</b>', '<br/>', '<a href="x">', '</a>', '<!-- c -->'],
     ],
@@ -57,6 +62,13 @@ describe('marks', () => {
     assert.equal(unmarkWhatIsThere('[1] [7]', marked), '{a} [7]');
   });
 
+  it('of tags have to be closed after they are opened', () => {
+    const marked = mark('<b>a</b> <i>c</i><br>');
+    for (const broken of ['[2]a[1] [3]c[4][5]', '[1]a[3]c[2][4][5]'])
+      assert.equal(unmark(broken, marked), undefined, broken);
+    assert.equal(unmark('[5][3]c[4] [1]a[2]', marked), '<br><i>c</i> <b>a</b>');
+  });
+
   it('of tags lose the blanks that the model put between them and what they enclose', () => {
     const marked = mark('Click <b>Save</b> now.');
     assert.equal(unmark('点击 [1] 保存 [2]。', marked), '点击 <b>保存</b>。');
@@ -69,7 +81,7 @@ describe('marks', () => {
         const marked = mark(text);
         assert.equal(marked.parts.map((part) => part.text).join(''), text);
         const words = marked.text.split(/(\[\d+\])/).map((word) => (/^\[\d+\]$/.test(word) ? word : other(word)));
-        const restored = unmark((isReversed ? words.toReversed() : words).join(''), marked);
+        const restored = unmark((isReversed && !text.includes('</') ? words.toReversed() : words).join(''), marked);
         assert.ok(restored !== undefined);
         const kept = marked.parts.filter((part) => part.isProtected).map((part) => part.text);
         assert.ok(restored.length >= kept.join('').length);

@@ -55,17 +55,32 @@ function splitAtProtected(text: string): readonly Part[] {
   return parts;
 }
 
-/** The marked text with every mark back as what it stands for; undefined unless each is there exactly as often as before. */
+/** The marked text with every mark back as what it stands for; undefined unless each is there exactly as often as before, and no tag is closed before it is opened. */
 export function unmark(translated: string, { text, originals }: Marked): string | undefined {
   if (originals.length === 0) return translated;
   const wanted = countsOf(text);
   const found = countsOf(translated);
   if (wanted.size !== found.size) return undefined;
   for (const [number, count] of wanted) if (found.get(number) !== count) return undefined;
+  if (isNested(text, originals) && !isNested(translated, originals)) return undefined;
   return withTagsClose(translated, text, originals).replaceAll(
     MARK,
     (_, number: string) => originals[Number(number) - 1] ?? '',
   );
+}
+
+/** Each tag that is closed is the one that was opened last. Tags that are only opened, such as `<br>`, may be. */
+function isNested(marked: string, originals: readonly string[]): boolean {
+  const open: string[] = [];
+  for (const [, number] of marked.matchAll(MARK)) {
+    const [, slash, name = ''] = /^<(\/?)([A-Za-z][\w:.-]*)/.exec(originals[Number(number) - 1] ?? '') ?? [];
+    if (slash === '') open.push(name);
+    if (slash !== '/') continue;
+    const at = open.lastIndexOf(name);
+    if (at < 0) return false;
+    open.length = at;
+  }
+  return true;
 }
 
 /** Blanks that a model put between a tag and what it encloses are taken out, where the source has none. */

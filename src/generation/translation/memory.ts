@@ -1,12 +1,12 @@
-/** A sentence and how it was translated before. */
+/** A text, most often a sentence, and how it was translated before. */
 export interface MemoryPair {
   readonly source: string;
   readonly target: string;
 }
 
 export interface Memory {
-  /** The translation of a sentence that is in the memory as it is. */
-  exact(sentence: string): string | undefined;
+  /** The translation of a text, a line or a sentence that is in the memory as it is. */
+  exact(text: string): string | undefined;
   /** Pairs whose source is like the text, nearest first. */
   near(text: string): readonly MemoryPair[];
 }
@@ -17,13 +17,13 @@ const NEAR_PAIRS_MAX = 3;
 /** Ours: from this share of common pairs of letters on, two sentences are alike. */
 const LIKENESS_MIN = 0.4;
 
-/** Sentences are the same where they differ in blanks and composed characters only. */
+/** Texts are the same where they differ in blanks, ways to end a line and composed characters only. */
 export function createMemory(pairs: readonly MemoryPair[]): Memory {
   const usable = pairs.filter(({ source, target }) => source.trim() !== '' && target.trim() !== '');
   const exact = new Map(usable.toReversed().map(({ source, target }) => [tidy(source), target.trim()]));
   const counted = usable.map((pair) => ({ pair, bigrams: bigramsOf(pair.source) }));
   return {
-    exact: (sentence) => exact.get(tidy(sentence)),
+    exact: (text) => exact.get(tidy(text)),
     near(text) {
       if (counted.length === 0) return [];
       const wanted = bigramsOf(text);
@@ -37,7 +37,12 @@ export function createMemory(pairs: readonly MemoryPair[]): Memory {
   };
 }
 
-const tidy = (sentence: string): string => sentence.normalize('NFC').trim().replaceAll(/\s+/g, ' ');
+const tidy = (text: string): string =>
+  text
+    .normalize('NFC')
+    .trim()
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/[^\S\n]+/g, ' ');
 
 function bigramsOf(text: string): ReadonlySet<string> {
   const characters = Array.from(tidy(text).toLowerCase());

@@ -2,6 +2,7 @@ import type { Usage } from '../../core/event.ts';
 import { NO_STOP } from '../../core/request.ts';
 import type { GenerationRequest, Stop } from '../../core/request.ts';
 import type { Generation } from '../generation.ts';
+import { enoughTokens } from './enough-tokens.ts';
 import { instructionFor } from './instruction.ts';
 import type { Language } from './languages.ts';
 import type { MemoryPair } from './memory.ts';
@@ -21,7 +22,8 @@ interface Needs {
 
 /** The runs of one translation, and what they took together. */
 export interface Runs {
-  run(attempt: Attempt): Promise<RunText>;
+  /** @param spent Tokens of the caller's limit that are used and not yet taken off it. */
+  run(attempt: Attempt, spent?: number): Promise<RunText>;
   /** Of all runs, those whose answer was not taken included. */
   usage(): Usage;
   count(): number;
@@ -35,9 +37,13 @@ export interface Runs {
   isSpent(): boolean;
 }
 
-/** Ours: tokens that an answer may have beyond this many for each character of the text; what is longer has run away. */
-const ANSWER_TOKENS_PER_CHARACTER = 2;
-const ANSWER_TOKENS_BESIDE = 64;
+interface Room {
+  readonly spent: number;
+  readonly spare: number;
+}
+
+/** Ours: what an answer that our own limit has cut may have in its second run. */
+const MORE = 4;
 
 export function createRuns(request: GenerationRequest, { generate, options, source, near, onStart }: Needs): Runs {
   const { maxTokens = Infinity, maxTotalTokens = Infinity } = request;
@@ -46,16 +52,19 @@ export function createRuns(request: GenerationRequest, { generate, options, sour
   let usage = NO_USAGE;
   let count = 0;
 
-  const runOnce = async (attempt: Attempt, stop: Stop): Promise<RunText> => {
+  /** @param spare How much more than enough an answer may have. */
+  const runOnce = async (attempt: Attempt, stop: Stop, { spent, spare }: Room): Promise<RunText> => {
+    const allowed = left - spent;
+    if (allowed <= 0) return { text: '', reason: 'length', usage: NO_USAGE };
     const { text } = attempt;
-    const enough = ANSWER_TOKENS_BESIDE + ANSWER_TOKENS_PER_CHARACTER * text.length;
     const { maxTotalTokens: _total, logprobs: _logprobs, outputFormat: _format, ...plain } = request;
     const { target, domains } = options;
+    const enough = spare * enoughTokens(text, target);
     const generation = await generate({
       ...plain,
       messages: instructionFor({ ...attempt, source, target, examples: near(text), domains }),
       stop,
-      maxTokens: Math.max(1, Math.min(left, enough)),
+      maxTokens: Math.min(allowed, enough),
     });
     // The limit of a run is ours; the caller's is kept over all of them.
     for (const name of generation.ignored) if (name !== 'max_tokens(clamped)') ignored.add(name);
@@ -63,14 +72,19 @@ export function createRuns(request: GenerationRequest, { generate, options, sour
     const told = await runText(generation.batches);
     usage = addUsage(usage, told.usage);
     count++;
-    return told;
+    const isOurCut = told.reason === 'length' && enough < allowed && told.usage.completionTokens >= enough;
+    if (!isOurCut) return told;
+    if (spare === 1) return await runOnce(attempt, stop, { spent, spare: MORE });
+    // It has run away; no limit of the caller's ended it.
+    return { ...told, reason: 'stop' };
   };
 
   return {
-    async run(attempt) {
-      const told = await runOnce(attempt, LINE_END);
+    async run(attempt, spent = 0) {
+      const room = { spent, spare: 1 };
+      const told = await runOnce(attempt, LINE_END, room);
       // A model that begins with an empty line has not said anything yet.
-      return told.text.trim() === '' && told.usage.completionTokens > 0 ? await runOnce(attempt, NO_STOP) : told;
+      return told.text.trim() === '' && told.usage.completionTokens > 0 ? await runOnce(attempt, NO_STOP, room) : told;
     },
     isLimited: Number.isFinite(left),
     usage: () => usage,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { mixedText } from './__fixtures__/mixed-text.ts';
+import { withKnownRuns } from './known-runs.ts';
 import { pack } from './pack.ts';
 import { protectedSpans } from './protected-spans.ts';
 import { splitText } from './split-text.ts';
@@ -12,7 +13,6 @@ const sentences = (text: string, charactersMax?: number): string[] =>
     .filter(({ type }) => type === 'sentence')
     .map((piece) => piece.text);
 const joined = (pieces: readonly { readonly text: string }[]): string => pieces.map(({ text }) => text).join('');
-const nothing = (): undefined => undefined;
 
 describe('a text in sentences', () => {
   it('is the text again when they are put together, whatever it is', () => {
@@ -20,7 +20,7 @@ describe('a text in sentences', () => {
       fc.property(mixedText, fc.integer({ min: 1, max: 80 }), (text, charactersMax) => {
         const pieces = split(text, charactersMax);
         assert.equal(joined(pieces), text);
-        assert.equal(joined(pack(pieces, { charactersMax, knownFor: nothing })), text);
+        assert.equal(joined(pack(pieces, { charactersMax })), text);
       }),
       { numRuns: 500 },
     );
@@ -75,6 +75,31 @@ describe('a text in sentences', () => {
     assert.deepEqual(sentences('https://a.example/b?c=d\n{name} %s <br/>\n`only code`'), []);
   });
 
+  it('keeps fenced code of a quotation and of a list item, and a line that only begins with code', () => {
+    assert.deepEqual(sentences('> ```\n> B c.\n> ```\n> D.'), ['D.']);
+    assert.deepEqual(sentences('- ```js\n  B c.\n  ```\n- D.'), ['D.']);
+    assert.deepEqual(sentences('> ~~~\n> B c.\nD.'), ['D.']);
+    assert.deepEqual(sentences('```a``` is code.\nD.'), ['```a``` is code.', 'D.']);
+  });
+
+  it('keeps tabs and runs of blanks inside a line, those of a protected part excepted', () => {
+    assert.deepEqual(
+      split('Name\tTown  of it\nA `b  c` d').map(({ text }) => text),
+      ['Name', '\t', 'Town', '  ', 'of it', '\n', 'A `b  c` d'],
+    );
+  });
+
+  it('tells where a word or a number was cut, and cuts none at its own comma or colon', () => {
+    const cuts = (text: string, charactersMax: number): (string | true)[] =>
+      split(text, charactersMax).flatMap((piece) =>
+        piece.type === 'sentence' && piece.continues ? [piece.text, true] : [piece.text],
+      );
+    assert.deepEqual(cuts('about x128,236 at 20:30h', 16), ['about x128,236', ' ', 'at 20:30h']);
+    assert.deepEqual(cuts('abcdefgh', 5), ['abcde', 'fgh', true]);
+    assert.deepEqual(cuts('猫在睡觉，狗在睡觉吗', 5), ['猫在睡觉，', '狗在睡觉吗']);
+    assert.deepEqual(cuts('猫在睡觉狗在睡觉', 5), ['猫在睡觉狗', '在睡觉']);
+  });
+
   it('cuts a sentence that is too long at a clause, else at a word, never in a protected part', () => {
     assert.deepEqual(sentences('one two, three four five', 12), ['one two,', 'three four', 'five']);
     assert.deepEqual(sentences('see https://a.example/long/path here', 10), ['see', 'here']);
@@ -98,9 +123,10 @@ describe('a text in sentences', () => {
 
 describe('sentences packed', () => {
   const packed = (text: string, charactersMax: number, known: Record<string, string> = {}): string[] =>
-    pack(split(text), { charactersMax, knownFor: (sentence) => known[sentence] }).map(
-      ({ type, text: each }) => `${type}:${each}`,
-    );
+    pack(
+      withKnownRuns(split(text), (each) => known[each]),
+      { charactersMax },
+    ).map(({ type, text: each }) => `${type}:${each}`);
 
   it('go together while one blank or none is between them, up to the limit', () => {
     assert.deepEqual(packed('A b. C d. E f.', 9), ['segment:A b. C d.', 'kept: ', 'segment:E f.']);
@@ -112,6 +138,29 @@ describe('sentences packed', () => {
       'kept:\n',
       'segment:E f.',
     ]);
+  });
+
+  it('leave out the longest runs of a line that are known, with its beginning or without', () => {
+    const known = { 'A b. C d.': 'x', 'A b.': 'y', '- A b. E f.': 'z', 'G h. A b. C d.': 'w' };
+    assert.deepEqual(packed('- A b. C d. E f.\n- A b. E f.\n> A b. C d.\t\nG h. A b. C d.', 99, known), [
+      'kept:- ',
+      'known:A b. C d.',
+      'kept: ',
+      'segment:E f.',
+      'kept:\n',
+      'known:- A b. E f.',
+      'kept:\n',
+      'kept:> ',
+      'known:A b. C d.',
+      'kept:\t\n',
+      'known:G h. A b. C d.',
+    ]);
+  });
+
+  it('are looked up in time that grows with the text', () => {
+    const started = performance.now();
+    assert.equal(packed('A b. '.repeat(4_000), 20, { 'Z z.': 'x' }).length > 1_000, true);
+    assert.ok(performance.now() - started < 3_000);
   });
 
   it('leave out what is known', () => {

@@ -1,10 +1,14 @@
 import { protectedSpans } from './protected-spans.ts';
 
 /** A part of a text: what is translated, or what stays as it is. All parts in a row are the text. */
-export interface Piece {
-  readonly type: 'kept' | 'sentence';
-  readonly text: string;
-}
+export type Piece =
+  | { readonly type: 'kept'; readonly text: string }
+  | {
+      readonly type: 'sentence';
+      readonly text: string;
+      /** It goes on with a word or number that was cut: nothing may come between it and the piece before. */
+      readonly continues?: true;
+    };
 
 export interface SplitOptions {
   /** Of the text's language, for the ends of sentences. */
@@ -20,32 +24,40 @@ export interface SplitOptions {
 export function splitText(text: string, { locale, charactersMax }: SplitOptions): readonly Piece[] {
   const segmenter = new Intl.Segmenter(locale, { granularity: 'sentence' });
   const pieces: Piece[] = [];
-  const add = (type: Piece['type'], piece: string): void => {
+  const keep = (piece: string): void => {
     if (piece === '') return;
     const last = pieces.at(-1);
-    if (type === 'kept' && last?.type === 'kept') pieces[pieces.length - 1] = { type, text: last.text + piece };
-    else pieces.push({ type, text: piece });
+    if (last?.type === 'kept') pieces[pieces.length - 1] = { type: 'kept', text: last.text + piece };
+    else pieces.push({ type: 'kept', text: piece });
   };
-  const addTrimmed = (piece: string): void => {
+  const addTrimmed = (piece: string, continues: boolean): void => {
     const core = piece.trim();
-    if (!hasWords(core)) return add('kept', piece);
+    if (!hasWords(core)) return keep(piece);
     const start = piece.indexOf(core);
-    add('kept', piece.slice(0, start));
-    add('sentence', core);
-    add('kept', piece.slice(start + core.length));
+    keep(piece.slice(0, start));
+    pieces.push({ type: 'sentence', text: core, ...(continues ? { continues } : {}) });
+    keep(piece.slice(start + core.length));
   };
 
   const isCode = createFence();
   for (const [line, ending] of linesOf(text)) {
     if (isCode(line) || !hasWords(line)) {
-      add('kept', line + ending);
+      keep(line + ending);
       continue;
     }
     const lead = LEAD.exec(line)?.[0] ?? '';
-    add('kept', lead);
-    for (const sentence of sentencesOf(line.slice(lead.length), segmenter))
-      for (const part of cut(sentence, charactersMax)) addTrimmed(part);
-    add('kept', ending);
+    keep(lead);
+    for (const [column, gap] of columnsOf(line.slice(lead.length))) {
+      for (const sentence of sentencesOf(column, segmenter)) {
+        let before = '';
+        for (const part of cut(sentence, charactersMax)) {
+          addTrimmed(part, isInsideWord(before, part));
+          before = part;
+        }
+      }
+      keep(gap);
+    }
+    keep(ending);
   }
   return pieces;
 }
@@ -65,16 +77,39 @@ function* linesOf(text: string): Generator<readonly [line: string, ending: strin
   if (at < text.length) yield [text.slice(at), ''];
 }
 
-/** Tells of each line in turn whether it belongs to fenced code, the fences included. A fence nobody closes goes to the end. */
+/** What tabs and runs of blanks part, each with the gap behind it; those in a protected part do not. */
+function* columnsOf(line: string): Generator<readonly [column: string, gap: string]> {
+  const spans = protectedSpans(line);
+  let at = 0;
+  let start = 0;
+  for (const { index, 0: gap } of line.matchAll(/\s+/g)) {
+    if (gap.length < 2 && gap !== '\t') continue;
+    while ((spans[at]?.end ?? Infinity) <= index) at++;
+    if ((spans[at]?.start ?? Infinity) < index) continue;
+    yield [line.slice(start, index), gap];
+    start = index + gap.length;
+  }
+  yield [line.slice(start), ''];
+}
+
+/** What may stand before a fence: marks of quotations and list items. */
+const FENCE = /^(?<lead>\s*(?:(?:[-*+•·]|\d{1,4}[.)])[ \t]+|>[ \t]*)*)(?<fence>`{3,}(?=[^`]*$)|~{3,})/;
+const QUOTATION = /^\s*>/;
+
+/**
+ * Tells of each line in turn whether it belongs to fenced code, the fences included. A fence nobody closes goes to the end,
+ * that of a quotation to the end of the quotation.
+ */
 function createFence(): (line: string) => boolean {
-  let open: string | undefined;
+  let open: { readonly fence: string; readonly isQuoted: boolean } | undefined;
   return (line) => {
-    const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1];
-    if (open === undefined) {
-      open = fence;
+    const { lead = '', fence } = FENCE.exec(line)?.groups ?? {};
+    if (open?.isQuoted && !QUOTATION.test(line)) open = undefined;
+    if (!open) {
+      if (fence !== undefined) open = { fence, isQuoted: lead.includes('>') };
       return fence !== undefined;
     }
-    if (fence?.startsWith(open) && line.trim() === fence) open = undefined;
+    if (fence?.startsWith(open.fence) && line.trimEnd() === lead + fence) open = undefined;
     return true;
   };
 }
@@ -106,8 +141,17 @@ function* sentencesOf(line: string, segmenter: Intl.Segmenter): Generator<string
   if (start < line.length) yield line.slice(start);
 }
 
-/** Ends of clauses, then of words; behind them a sentence that is too long may be cut. */
-const CUTS = [/[,;:，；：、،؛]\s*/g, /\s+/g] as const;
+/** Ends of clauses, then of words; behind them a sentence that is too long may be cut. `1,000`, `20:30` and `1：2` have none. */
+const CUTS = [/[,;:]\s+|[，；：、،؛](?!\d)\s*/g, /\s+/g] as const;
+
+/** Of two parts with no blank between them: a word or a number was cut, in writing that has blanks between words. */
+const isInsideWord = (before: string, behind: string): boolean =>
+  INSIDE_BEFORE.test(before) && INSIDE_BEHIND.test(behind);
+
+const INSIDE_BEFORE =
+  /[\S--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}，；：、،؛]]$/v;
+const INSIDE_BEHIND =
+  /^[\S--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]]/v;
 
 function* cut(sentence: string, charactersMax: number): Generator<string> {
   let rest = sentence;

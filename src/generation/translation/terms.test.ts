@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findLanguage } from './languages.ts';
 import { withTermsReplaced, withWordings, withoutDoubling } from './term-marks.ts';
-import { createTermFinder, showsWording, withWantedCase } from './terms.ts';
+import { createTermFinder, lackOf, wordingPlaces, withWantedCase } from './terms.ts';
+
+const showsWording = (text: string, target: string): boolean =>
+  wordingPlaces(text, [{ target }]).get(target)?.length === 1;
 
 const found = (text: string, ...sources: string[]): string[] =>
   createTermFinder(sources.map((source) => ({ source, target: 'x' })))(text).map(({ source }) => source);
@@ -44,6 +47,8 @@ describe('a wording of the target', () => {
   it('is shown as whole words, the last with a short ending if it is not short itself', () => {
     for (const [text, wording] of [
       ['Der Stadtgarten ist offen', 'stadtgarten'],
+      ['IPhone her!', 'iPhone'],
+      ['Der City  Green', 'City Green'],
       ['des Stadtgartens', 'Stadtgarten'],
       ['派件将到达', '派件'],
       ['La MÉDIATHÈQUE', 'médiathèque'],
@@ -54,21 +59,56 @@ describe('a wording of the target', () => {
       ['Stadtgartenzaun', 'Stadtgarten'],
       ['cars', 'car'],
       ['Park', 'Stadtgarten'],
+      ['Let us go', 'US'],
+      ['In other words', 'Word'],
+      ['DIE CITY GREEN', 'City Green'],
+      ['see [1]', '1'],
     ] as const)
       assert.ok(!showsWording(text, wording), text);
   });
 });
 
-it('wordings get the case that is wanted, and may begin a sentence', () => {
-  const terms = [
-    { source: 'a', target: 'City Green' },
-    { source: 'b', target: 'médiathèque' },
-    { source: 'c', target: 'API' },
-  ];
-  assert.equal(
-    withWantedCase('In the city green. Médiathèque or MÉDIATHÈQUEs, apis.', terms),
-    'In the City Green. Médiathèque or Médiathèques, apis.',
-  );
+describe('the case of a wording', () => {
+  const terms = ['City Green', 'médiathèque', 'API', 'US', 'Word'].map((target) => ({ target }));
+  for (const [text, written] of [
+    ['In the city green. Médiathèque.', 'In the City Green. Médiathèque.'],
+    ['In the city green, not in the City Green.', 'In the city green, not in the City Green.'],
+    ['DIE CITY GREEN IST DA, MÉDIATHÈQUE', 'DIE CITY GREEN IST DA, MÉDIATHÈQUE'],
+    ['Two city greens, apis', 'Two city greens, apis'],
+    ['In other words, Word is open. Let us go there.', 'In other words, Word is open. Let us go there.'],
+  ] as const)
+    it(`of ${text}`, () => assert.equal(withWantedCase(text, terms), written));
+});
+
+describe('what lacks a wording', () => {
+  const lacking = (text: string, terms: Record<string, string>, line: string): readonly (string | number)[] => {
+    const pairs = Object.entries(terms).map(([source, target]) => ({ source, target }));
+    const { missed, places } = lackOf(line, createTermFinder(pairs)(text));
+    return [...missed.map(({ source }) => source), places];
+  };
+
+  it('is a term that stands more often in the source', () => {
+    const terms = { park: 'Stadtgarten' };
+    assert.deepEqual(lacking('The park is near the other park.', terms, 'Der Stadtgarten beim Park.'), ['park', 1]);
+    assert.deepEqual(lacking('The park, the park.', terms, 'Des Stadtgartens, der Stadtgarten.'), [0]);
+  });
+
+  it('is a term that is shown in the wording of a longer one only', () => {
+    const terms = { hall: 'Halle', 'town hall': 'Stadt Halle' };
+    assert.deepEqual(lacking('The town hall has a hall.', terms, 'Die Stadt Halle.'), ['hall', 1]);
+    assert.deepEqual(lacking('The town hall has a hall.', terms, 'Die Stadt Halle hat eine Halle.'), [0]);
+  });
+
+  it('are terms of one wording that is there less often than they are together', () => {
+    const terms = { car: 'Auto', automobile: 'Auto' };
+    assert.deepEqual(lacking('The car, the automobile.', terms, 'Das Auto.'), ['automobile', 'car', 1]);
+    assert.deepEqual(lacking('The car, the automobile.', terms, 'Das Auto, das Auto.'), [0]);
+  });
+
+  it('is nothing where a number is that of a mark', () => {
+    assert.deepEqual(lacking('One of [1] and 1.', { 1: 'eins' }, 'Eins von [1]'), [0]);
+    assert.deepEqual(lacking('One of [1].', { one: '1' }, 'Eins von [1]'), ['one', 1]);
+  });
 });
 
 describe('wordings put into the source', () => {

@@ -12,5 +12,7 @@ export function tidyAnswer(answer: string, source: string): string {
   const line = (answer.split(/[\r\n]+/).find((each) => each.trim() !== '') ?? '').trim();
   const pair = QUOTES.find(([open, close]) => line.length > 1 && line.startsWith(open) && line.endsWith(close));
   if (!pair || QUOTES.some(([open]) => source.startsWith(open))) return line;
-  return line.slice(pair[0].length, -pair[1].length).trim();
+  const inside = line.slice(pair[0].length, -pair[1].length);
+  // "One" and "two": the first quotation ends before the last begins.
+  return pair.some((sign) => inside.includes(sign)) ? line : inside.trim();
 }

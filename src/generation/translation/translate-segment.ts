@@ -1,9 +1,9 @@
 import type { Language } from './languages.ts';
-import { mark, unmark, unmarkWhatIsThere } from './marks.ts';
+import { mark, MARK, unmark, unmarkWhatIsThere } from './marks.ts';
 import type { Marked } from './marks.ts';
 import type { RunText } from './run-text.ts';
 import { withMarksWorded, withTermsMarked, withTermsReplaced, withWordings, withoutDoubling } from './term-marks.ts';
-import { showsWording, withWantedCase } from './terms.ts';
+import { lackOf, withWantedCase } from './terms.ts';
 import type { FoundTerm } from './terms.ts';
 import { tidyAnswer } from './tidy-answer.ts';
 
@@ -14,12 +14,17 @@ export interface Attempt {
   readonly terms: readonly FoundTerm[];
   readonly hasWordings: boolean;
   readonly kept: readonly string[];
+  /** An answer was empty or the text itself. */
+  readonly isRepeated: boolean;
 }
 
 export interface SegmentNeeds {
   readonly target: Language;
   readonly findTerms: (text: string) => readonly FoundTerm[];
-  readonly run: (attempt: Attempt) => Promise<RunText>;
+  /** The text's; absent: nobody knows. */
+  readonly source: Language | undefined;
+  /** @param spent Tokens of the caller's limit that parts before this took. */
+  readonly run: (attempt: Attempt, spent: number) => Promise<RunText>;
 }
 
 export interface SegmentResult {
@@ -31,9 +36,15 @@ export interface SegmentResult {
   readonly isCut: boolean;
   /** Tokens of the answers that it is made of, without those of attempts that were not taken. */
   readonly tokens: number;
+  /** No answer said anything: the text is the source's. */
+  readonly isUntranslated: boolean;
 }
 
 interface Candidate extends SegmentResult {
+  /** It is neither empty nor what was asked. */
+  readonly isSaid: boolean;
+  /** Places of terms that lack their wording. */
+  readonly lacking: number;
   /** Every protected part is there as often as before. */
   readonly isWhole: boolean;
 }
@@ -48,31 +59,49 @@ export async function translateSegment(text: string, needs: SegmentNeeds): Promi
   const source = marked.text;
   const found = needs.findTerms(source);
   const hasMarks = marked.originals.length > 0;
-  const attempt = async (asked: Partial<Attempt>, tidied = (line: string): string => line): Promise<Candidate> => {
-    const answer = await needs.run({ text: source, hasMarks, terms: found, hasWordings: false, kept: [], ...asked });
-    const line = withWantedCase(tidied(tidyAnswer(answer.text, source)), found);
+  const isForeign = needs.source?.code !== needs.target.code;
+  const attempt = async ({ tidied = asItIs, ...asked }: Again): Promise<Candidate> => {
+    const put = { text: source, hasMarks, terms: found, hasWordings: false, kept: [], isRepeated: false, ...asked };
+    const answer = await needs.run(put, 0);
+    const said = tidyAnswer(answer.text, source);
     return {
-      ...judge(line, marked, found),
+      ...judge(withWantedCase(tidied(said), found), marked, found),
+      isSaid: said !== '' && !(isForeign && isEcho(said, put, source)),
       isCut: answer.reason === 'length',
       tokens: answer.usage.completionTokens,
     };
   };
 
   let best = await attempt({});
+  const retry = async (asked: Again): Promise<void> => {
+    const other = await attempt(asked);
+    if (isBetter(other, best)) best = other;
+  };
+  if (!best.isSaid && !best.isCut) await retry({ isRepeated: true });
   for (const again of AGAIN) {
     // What a limit cut off would be cut off again.
     if (best.missed.length === 0 || best.isCut) break;
-    const { missed } = best;
-    const { tidied, ...asked } = again(missed, { found, marked, target: needs.target });
-    const other = await attempt(asked, tidied);
-    if (isBetter(other, best)) best = other;
+    await retry(again(best.missed, { found, marked, target: needs.target }));
   }
-  if (hasMarks && !best.isWhole && !best.isCut) {
+  if (hasMarks && !(best.isWhole && best.isSaid) && !best.isCut) {
     const other = await byParts(marked, found, needs);
     if (isBetter(other, best)) best = other;
   }
-  return best;
+  if (best.text !== '' || best.isCut) return best;
+  return { ...best, ...judge(source, marked, found), isUntranslated: true };
 }
+
+const asItIs = (line: string): string => line;
+
+/** An answer that is what was asked, though that has words of its own beside what was to stay. */
+function isEcho(said: string, { text, terms, kept }: Attempt, source: string): boolean {
+  if (tidyBlanks(said) !== tidyBlanks(text) && tidyBlanks(said) !== tidyBlanks(source)) return false;
+  let rest = text.replaceAll(MARK, '');
+  for (const word of [...kept, ...terms.map(({ target }) => target)]) rest = rest.replaceAll(word, '');
+  return /\p{L}/u.test(rest);
+}
+
+const tidyBlanks = (text: string): string => text.trim().replaceAll(/\s+/g, ' ');
 
 interface Again extends Partial<Attempt> {
   /** What is taken out of the answer again. */
@@ -109,20 +138,25 @@ function judge(
   text: string,
   marked: Marked,
   found: readonly FoundTerm[],
-): Pick<Candidate, 'text' | 'isWhole' | 'found' | 'missed'> {
+): Omit<Candidate, 'isSaid' | 'isCut' | 'tokens'> {
   const restored = unmark(text, marked);
+  const { missed, places } = lackOf(text, found);
   return {
     text: restored ?? unmarkWhatIsThere(text, marked),
     isWhole: restored !== undefined && text !== '',
     found,
-    missed: found.filter(({ target }) => !showsWording(text, target)),
+    missed,
+    lacking: places,
+    isUntranslated: false,
   };
 }
 
 function isBetter(one: Candidate, other: Candidate): boolean {
   if (one.isCut !== other.isCut) return other.isCut;
   if (one.isWhole !== other.isWhole) return one.isWhole;
-  return one.missed.length < other.missed.length;
+  if (one.isSaid !== other.isSaid) return one.isSaid;
+  if (one.missed.length !== other.missed.length) return one.missed.length < other.missed.length;
+  return one.lacking < other.lacking;
 }
 
 /** What stands between the protected parts, each translated by itself, and the protected parts as they are. */
@@ -130,20 +164,23 @@ async function byParts({ parts }: Marked, found: readonly FoundTerm[], needs: Se
   let text = '';
   let said = '';
   let isCut = false;
+  let isSaid = false;
   let tokens = 0;
+  const run = (attempt: Attempt, spent: number): Promise<RunText> => needs.run(attempt, spent + tokens);
   for (const part of parts) {
     const core = part.text.trim();
     if (part.isProtected || isCut || !/\p{L}/u.test(core)) {
       text += part.text;
       continue;
     }
-    const translated = await translateSegment(core, needs);
+    const translated = await translateSegment(core, { ...needs, run });
     const start = part.text.indexOf(core);
     text += part.text.slice(0, start) + translated.text + part.text.slice(start + core.length);
     said += `${translated.text}\n`;
     isCut = translated.isCut;
+    isSaid ||= translated.text !== core;
     tokens += translated.tokens;
   }
-  const missed = found.filter(({ target }) => !showsWording(said, target));
-  return { text, found, missed, isCut, isWhole: !isCut, tokens };
+  const { missed, places } = lackOf(said, found);
+  return { text, found, missed, lacking: places, isCut, isSaid, isWhole: !isCut, tokens, isUntranslated: !isSaid };
 }

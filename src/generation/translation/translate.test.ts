@@ -97,6 +97,67 @@ describe('a translation', () => {
     assert.deepEqual([cut.text, cut.reason], ['ON', 'length']);
   });
 
+  it('has the caller’s limit of all tokens in the same way', async () => {
+    const { whole } = createTranslator(upper);
+    const limited = await whole(wishFor('One.\nTwo.\nThree.', {}, { maxTotalTokens: 2 }));
+    assert.deepEqual([limited.text, limited.reason], ['ONE.\nTWO.\n', 'length']);
+  });
+
+  it('has that limit also over the parts of a sentence between protected ones', async () => {
+    const { whole, asked } = createTranslator(({ text }) => ({
+      text: text.replaceAll(/\[\d+\]/g, '').toUpperCase(),
+      reason: 'stop',
+      tokens: 3,
+    }));
+    await whole(wishFor('Dear {name}, come to `x.y` now.', {}, { maxTokens: 7 }));
+    assert.deepEqual(
+      asked.map(({ request }) => request.maxTokens),
+      [7, 7, 4, 1],
+    );
+  });
+
+  it('says that it was cut when any of its parts was', async () => {
+    const { whole } = createTranslator(({ text }) => ({
+      text: text.toUpperCase(),
+      reason: text === 'One.' ? 'length' : 'stop',
+    }));
+    const { text, reason } = await whole(wishFor('One.\nTwo.'));
+    assert.deepEqual([text, reason], ['ONE.\nTWO.', 'length']);
+  });
+
+  it('has a limit of ours for answers that do not end, a larger one once, and neither is told as the caller’s', async () => {
+    const { whole, asked } = createTranslator(({ request }) => ({
+      text: 'so so',
+      reason: 'length',
+      tokens: request.maxTokens ?? 0,
+    }));
+    const { text, reason } = await whole(wishFor('Twelve lines'));
+    assert.deepEqual([text, reason], ['so so', 'stop']);
+    assert.deepEqual(
+      asked.map(({ request }) => request.maxTokens),
+      [88, 352],
+    );
+    assert.equal((await whole(wishFor('Twelve lines', {}, { maxTokens: 100 }))).reason, 'length');
+    assert.deepEqual(
+      asked.slice(2).map(({ request }) => request.maxTokens),
+      [88, 100],
+    );
+  });
+
+  it('has room for writing of many tokens, and for text of many words a character', async () => {
+    for (const [text, target, limit] of [
+      ['abcdefghij', 'Burmese', 144],
+      ['abcdefghij', 'Kannada', 144],
+      ['abcdefghij', 'Georgian', 144],
+      ['猫在睡觉猫在睡觉猫在', 'German', 144],
+      ['猫在睡觉猫在睡觉猫在', 'Tamil', 384],
+    ] as const) {
+      const { whole, asked } = createTranslator(() => 'x');
+      await whole(wishFor(text, { target: language(target) }));
+      assert.equal(asked[0]?.request.maxTokens, limit);
+    }
+  });
+
   it('does not ask again where a limit cut the answer', async () => {
     const { whole, asked } = createTranslator(() => ({ text: 'Der', reason: 'length' }));
     const cut = await whole(wishFor('The park.', { terms: park }, { maxTokens: 1 }));
@@ -117,10 +178,10 @@ describe('a translation', () => {
   });
 
   it('asks once more, without the end at a line, where the answer began with an empty one', async () => {
-    const { whole, asked } = createTranslator(({ request, text }) =>
-      request.stop.strings.length > 0 ? '' : `\n\n${text}\nNote.`,
+    const { whole, asked } = createTranslator(({ request }) =>
+      request.stop.strings.length > 0 ? '' : '\n\nEins.\nNote.',
     );
-    assert.equal((await whole(wishFor('One.'))).text, 'One.');
+    assert.equal((await whole(wishFor('One.'))).text, 'Eins.');
     assert.equal(asked.length, 2);
   });
 
@@ -137,6 +198,58 @@ describe('a translation', () => {
     assert.equal(asked.length, 0);
   });
 
+  it('takes a whole text or line that is in the memory, though it is no single sentence', async () => {
+    const { whole, asked } = createTranslator(upper);
+    const memory = [
+      { source: 'Dr. Smith arrived.', target: 'Dr. Smith kam an.' },
+      { source: 'Dr. Smith arrived.', target: 'the second of two' },
+      { source: 'One.  Two.', target: 'Eins und zwei.' },
+      { source: '- Three.', target: '* Drei.' },
+      { source: 'One.\nTwo.', target: 'Eins.\n\nZwei.' },
+    ];
+    for (const [text, translation] of [
+      ['Dr. Smith arrived.', 'Dr. Smith kam an.'],
+      ['  - Dr. Smith arrived.\n- Three.', '  - Dr. Smith kam an.\n* Drei.'],
+      ['# One. Two.\n', '# Eins und zwei.\n'],
+      [' One.\r\nTwo.\n', ' Eins.\n\nZwei.\n'],
+    ] as const)
+      assert.equal((await whole(wishFor(text, { memory }))).text, translation);
+    assert.equal(asked.length, 0);
+    assert.equal(
+      (await whole(wishFor('Four. Dr. Smith arrived. Five.', { memory }))).text,
+      'FOUR. Dr. Smith kam an. FIVE.',
+    );
+  });
+
+  it('puts no blank into a word or number that was too long for one run', async () => {
+    const { whole, asked } = createTranslator(({ text }) => text.toUpperCase());
+    const long = `${'a '.repeat(500)}${'abc128,236'.repeat(60)}`;
+    assert.equal((await whole(wishFor(long))).text, long.toUpperCase());
+    assert.ok(asked.some(({ text }) => /^[abc\d,]{40,599}$/.test(text)));
+  });
+
+  it('keeps a sentence that no answer translates, and says so in the log', async () => {
+    const facts: Record<string, unknown> = {};
+    const { translate, asked } = createTranslator(({ text }) => (text === 'One.' ? '' : 'Zwei.'));
+    const log = { add: (more: object) => void Object.assign(facts, more), warn: () => undefined };
+    const { batches } = await translate(wishFor('One.\nTwo.'), { interface: 'chat' }, { ...CONTEXT, log });
+    const said = (await Array.fromAsync(batches)).flat();
+    assert.equal(said.map((event) => (event.type === 'block-delta' ? event.text : '')).join(''), 'One.\nZwei.');
+    assert.equal(facts['untranslatedSegments'], 1);
+    assert.ok(asked.some(({ instruction }) => /do not leave it out/.test(instruction)));
+  });
+
+  it('asks again where the answer is the text itself, unless the languages are the same', async () => {
+    const echo = ({ instruction, text }: { readonly instruction: string; readonly text: string }): string =>
+      instruction.includes('Do not repeat') ? 'Der Park.' : text;
+    const { whole, asked } = createTranslator(echo);
+    assert.equal((await whole(wishFor('The park.'))).text, 'Der Park.');
+    assert.equal((await whole(wishFor('The park.', { source: language('German') }))).text, 'The park.');
+    assert.equal(asked.length, 3);
+    const stubborn = createTranslator(({ text }) => text);
+    assert.equal((await stubborn.whole(wishFor('Google'))).text, 'Google');
+  });
+
   it('refuses an empty text and one that is too long, with both counts; what goes with it counts', async () => {
     const { whole } = createTranslator(upper);
     await assert.rejects(whole(wishFor('')), {
@@ -147,6 +260,10 @@ describe('a translation', () => {
     await assert.rejects(whole(wishFor(long, { domains: 'b' })), {
       message: /should be \[1, 8192\] \(messages: 8193 tokens\)/,
     });
+    for (const pairs of ['memory', 'terms'])
+      await assert.rejects(whole(wishFor(long, { [pairs]: [{ source: 'b', target: 'c' }] })), {
+        message: /\(messages: \d+ tokens\)/,
+      });
   });
 });
 
@@ -224,9 +341,9 @@ describe('terms of a translation', () => {
   });
 
   it('that are still missing stand in the text instead', async () => {
-    const { whole, asked } = createTranslator(({ text }) => (text.includes('park') ? 'Der Park.' : text));
+    const { whole, asked } = createTranslator(({ text }) => (text.includes('park') ? 'Der Park.' : 'Der Stadtgarten.'));
     const { text, terms } = await whole(wishFor('The park is big.', { terms: park }));
-    assert.deepEqual([text, terms], ['The Stadtgarten is big.', '1/1']);
+    assert.deepEqual([text, terms], ['Der Stadtgarten.', '1/1']);
     assert.match(asked[2]?.instruction ?? '', /Keep "Stadtgarten" as it is\./);
   });
 
@@ -254,6 +371,21 @@ describe('terms of a translation', () => {
     const terms = [...park, { source: 'lake', target: 'Weiher' }, { source: 'big', target: 'riesig' }];
     const { text, terms: told } = await whole(wishFor('The big park at the lake.', { terms }));
     assert.deepEqual([text, told], ['Stadtgarten am Weiher', '2/3']);
+  });
+
+  it('are counted by their places: one of two is none', async () => {
+    const { whole } = createTranslator(() => 'Der Stadtgarten liegt beim anderen Park.');
+    assert.equal((await whole(wishFor('The park is near the other park.', { terms: park }))).terms, '0/1');
+    const answers = ['Der Park beim Park.', 'Der Stadtgarten beim Park.', 'Der Park beim Park.'];
+    const better = createTranslator(() => answers.shift() ?? 'Der Park.');
+    const { text } = await better.whole(wishFor('The park is near the other park.', { terms: park }));
+    assert.equal(text, 'Der Stadtgarten beim Park.');
+  });
+
+  it('are not found in a word that is another one in another case', async () => {
+    const { whole } = createTranslator(() => 'Let us go there.');
+    const { text, terms } = await whole(wishFor('Die USA.', { terms: [{ source: 'USA', target: 'US' }] }));
+    assert.deepEqual([text, terms], ['Let us go there.', '0/1']);
   });
 
   it('inside protected parts are none', async () => {

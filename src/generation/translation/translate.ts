@@ -10,7 +10,9 @@ import type { Generate } from '../generation.ts';
 import { countInput } from './count-input.ts';
 import type { CountNeeds } from './count-input.ts';
 import type { DetectLanguage } from './detect-language.ts';
+import { withKnownRuns } from './known-runs.ts';
 import { createMemory } from './memory.ts';
+import type { Memory } from './memory.ts';
 import { pack } from './pack.ts';
 import type { Unit } from './pack.ts';
 import { runAhead } from './run-ahead.ts';
@@ -19,6 +21,7 @@ import { createRuns } from './runs.ts';
 import type { Runs } from './runs.ts';
 import { summedLog } from './summed-log.ts';
 import { splitText } from './split-text.ts';
+import type { Piece } from './split-text.ts';
 import { createTermReport } from './term-report.ts';
 import type { TermReport } from './term-report.ts';
 import { createTermFinder } from './terms.ts';
@@ -56,7 +59,7 @@ export function createTranslate({ generate, detectLanguage, ...counting }: Needs
     });
     const charactersMax = Math.ceil(TRANSLATION_SEGMENT_TOKENS_MAX / tokensPerCharacter);
     const locale = source?.code.split('_')[0] ?? 'und';
-    const units = pack(splitText(text, { locale, charactersMax }), { charactersMax, knownFor: memory.exact });
+    const units = unitsOf(text, memory, () => splitText(text, { locale, charactersMax }), charactersMax);
     const report = createTermReport();
     const findTerms = createTermFinder(options.terms);
     const segments = runAhead(
@@ -64,7 +67,7 @@ export function createTranslate({ generate, detectLanguage, ...counting }: Needs
       {
         // What the caller's limit leaves for one segment is known when the one before it is done.
         ahead: runs.isLimited ? 0 : SEGMENTS_AHEAD,
-        work: (segment) => translateSegment(segment, { target: options.target, findTerms, run: runs.run }),
+        work: (segment) => translateSegment(segment, { source, target: options.target, findTerms, run: runs.run }),
       },
     );
     try {
@@ -80,6 +83,19 @@ export function createTranslate({ generate, detectLanguage, ...counting }: Needs
       throw error;
     }
   };
+}
+
+/** All of the text at once where it is in the memory. */
+function unitsOf(text: string, memory: Memory, split: () => readonly Piece[], charactersMax: number): readonly Unit[] {
+  const translation = memory.exact(text);
+  if (translation === undefined) return pack(withKnownRuns(split(), memory.exact), { charactersMax });
+  const core = text.trim();
+  const start = text.indexOf(core);
+  return [
+    { type: 'kept', text: text.slice(0, start) },
+    { type: 'known', text: core, translation },
+    { type: 'kept', text: text.slice(start + core.length) },
+  ];
 }
 
 /** Of the runs that are on. */
@@ -115,7 +131,7 @@ async function* translated(
   let isOpen = false;
   for (const unit of units) {
     // Between sentences that followed each other without a blank there is one where the target's writing has blanks.
-    const isNext = isOpen && options.target.hasSpaces && unit.type !== 'kept';
+    const isNext = isOpen && options.target.hasSpaces && unit.type !== 'kept' && !unit.continues;
     if (isNext) waiting += ' ';
     isOpen = unit.type !== 'kept';
     if (unit.type === 'kept') waiting += unit.text;
@@ -127,7 +143,7 @@ async function* translated(
       }
       const result = await segments.at(next++);
       runs.spend(result.tokens);
-      report.add(result.found, result.missed);
+      report.add(result);
       isCut ||= result.isCut;
       yield { text: waiting + result.text, reason: 'stop' };
       waiting = '';
@@ -195,7 +211,12 @@ async function* told(
     before = usage;
   }
   const usage = runs.usage();
-  context.log.add({ translationRuns: runs.count(), termsFound: report.found, termsKept: report.kept });
+  context.log.add({
+    translationRuns: runs.count(),
+    termsFound: report.found,
+    termsKept: report.kept,
+    ...(report.untranslated > 0 ? { untranslatedSegments: report.untranslated } : {}),
+  });
   yield [...head(), { type: 'block-end', ...place }, { type: 'choice-end', choice: 0, reason }, { type: 'end', usage }];
 }
 

@@ -26,7 +26,7 @@ type Wire = z.output<typeof TranslationOptionsWire>;
 /**
  * Languages by name or code; a source that is absent is detected, as `auto` is.
  *
- * @throws ServiceError `invalid-request` naming the field, for a language that the model does not have, or no target.
+ * @throws ServiceError `invalid-request` naming the field, for a language that the model does not have, no target, or a term without a wording.
  */
 export function decodeTranslationOptions(wire: Wire, entry: ModelEntry, place: Place): TranslationOptions {
   const set = entry.languages ?? 'all';
@@ -37,7 +37,11 @@ export function decodeTranslationOptions(wire: Wire, entry: ModelEntry, place: P
   return {
     ...(isAuto(source) ? {} : { source: languageOf(source, set, at('source_lang')) }),
     target: languageOf(target, set, at('target_lang')),
-    terms: (terms ?? []).map(wellFormed),
+    terms: (terms ?? []).map((term, index) => {
+      if (term.target.trim() === '')
+        throw refuse(at(`terms[${index}].target`), 'A term needs a wording to be translated as');
+      return wellFormed(term);
+    }),
     memory: (memory ?? []).map(wellFormed),
     ...present({ domains: domains?.trim() ? domains.toWellFormed() : undefined }),
   };

@@ -26,7 +26,10 @@ export interface Asked {
   readonly request: GenerationRequest;
 }
 
-export type Answer = (asked: Asked) => string | { readonly text: string; readonly reason: FinishReason };
+/** Tokens: how many the answer takes, 1 if it does not say. */
+export type Answer = (
+  asked: Asked,
+) => string | { readonly text: string; readonly reason: FinishReason; readonly tokens?: number };
 
 export const OPTIONS: TranslationOptions = {
   source: language('English'),
@@ -70,8 +73,9 @@ export function createTranslator(answer: Answer) {
       };
       asked.push(run);
       const said = answer(run);
-      const { text, reason } = typeof said === 'string' ? { text: said, reason: 'stop' as const } : said;
-      return Promise.resolve({ batches: saying(text, reason), ignored: ['max_tokens(clamped)', 'top_k'] });
+      const { text, reason, tokens = 1 } =
+        typeof said === 'string' ? { text: said, reason: 'stop' as const } : said;
+      return Promise.resolve({ batches: saying(text, reason, tokens), ignored: ['max_tokens(clamped)', 'top_k'] });
     },
   });
   return {
@@ -87,15 +91,19 @@ export function createTranslator(answer: Answer) {
   };
 }
 
-async function* saying(text: string, reason: FinishReason): AsyncGenerator<readonly GenerationEvent[]> {
+async function* saying(
+  text: string,
+  reason: FinishReason,
+  tokens: number,
+): AsyncGenerator<readonly GenerationEvent[]> {
   yield [
     { type: 'start', inputTokens: 10, cachedTokens: 0 },
     { type: 'block-start', choice: 0, index: 0, block: { type: 'text' } },
-    { type: 'block-delta', choice: 0, index: 0, text, tokens: 1 },
+    { type: 'block-delta', choice: 0, index: 0, text, tokens },
   ];
   yield [
     { type: 'block-end', choice: 0, index: 0 },
     { type: 'choice-end', choice: 0, reason },
-    { type: 'end', usage: { promptTokens: 10, cachedTokens: 2, completionTokens: 1 } },
+    { type: 'end', usage: { promptTokens: 10, cachedTokens: 2, completionTokens: tokens } },
   ];
 }

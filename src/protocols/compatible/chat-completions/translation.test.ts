@@ -106,6 +106,23 @@ test('a misspelt term is refused, and in a strict service a field that nobody kn
   });
 });
 
+test('a term without a wording is refused by its place', async () => {
+  const terms = [...options.terms, { source: 'two', target: ' ' }];
+  await assert.rejects(room().ask({ ...body, translation_options: { ...options, terms } }), {
+    kind: 'invalid-request',
+    param: 'translation_options.terms[1].target',
+  });
+});
+
+test('an output format is no reason to refuse', async () => {
+  const { ask, heard } = room();
+  const schema = { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } };
+  for (const response_format of [{ type: 'json_object' }, schema]) {
+    await ask({ ...body, response_format });
+    assert.notEqual(heard.wish?.request.outputFormat, undefined);
+  }
+});
+
 test('a region that is not offered is refused by the model', async () => {
   await assert.rejects(room({}, { region: 'eu-central-1' }).ask(body), {
     kind: 'forbidden',

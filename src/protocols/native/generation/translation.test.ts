@@ -54,7 +54,6 @@ test('a stream tells the translation so far unless it is asked for increments, a
     const text = await bytesOf(await room().ask({ ...body, parameters }, { 'x-dashscope-sse': 'enable' }));
     const said = Array.from(text.matchAll(/^data:(\{.*)$/gm), ([, data]) => JSON.parse(data ?? '').output);
     const last = said.map(({ choices }) => choices[0].message.content);
-    // What comes quickly is gathered, so a cumulative stream may leave steps out, but not its end.
     if (isIncremental) assert.deepEqual(last, [...contents]);
     else assert.deepEqual([last[0], last.at(-1)], [...contents]);
     assert.equal(said.at(-1).finish_reason, 'stop');
@@ -64,6 +63,48 @@ test('a stream tells the translation so far unless it is asked for increments, a
       /:parley-terms 1\/2\n\nid:\d+\nevent:result\n:HTTP_STATUS\/200\ndata:[^\n]*"finish_reason":"stop"[^\n]*\n\n$/,
     );
   }
+});
+
+test('what comes quickly is gathered in a cumulative stream, and in no other', async () => {
+  const { needs } = createTranslating();
+  const translate: typeof needs.translate = async (wish) => {
+    const { batches, ...told } = await needs.translate(wish, { interface: 'native' });
+    return { ...told, batches: threefold(batches) };
+  };
+  const clock = { ...needs.clock, monotonic: () => 0 };
+  const ask = askOf(textGeneration({ ...needs, translate, clock }));
+  for (const [incremental_output, texts] of [
+    [false, ['Eins.']],
+    [true, ['Eins.', 'Eins.', 'Eins.']],
+  ] as const) {
+    const parameters = { ...body.parameters, incremental_output };
+    const text = await bytesOf(await ask({ ...body, parameters }, { 'x-dashscope-sse': 'enable' }));
+    const said = Array.from(text.matchAll(/"content":"([^"]*)"/g), ([, content]) => content ?? '');
+    assert.deepEqual(
+      said.slice(
+        0,
+        said.findIndex((each) => each.includes('Zwei')),
+      ),
+      [...texts],
+    );
+  }
+});
+
+/** Each delta three times. */
+async function* threefold<Events extends readonly { readonly type: string }[]>(
+  batches: AsyncIterable<Events>,
+): AsyncGenerator<Events | readonly Events[number][]> {
+  for await (const batch of batches) {
+    yield batch;
+    const deltas = batch.filter(({ type }) => type === 'block-delta');
+    if (deltas.length > 0) yield* [deltas, deltas];
+  }
+}
+
+test('an output format is no reason to refuse', async () => {
+  const { ask, heard } = room();
+  await ask({ ...body, parameters: { ...body.parameters, response_format: { type: 'json_object' } } });
+  assert.notEqual(heard.wish?.request.outputFormat, undefined);
 });
 
 test('a second message is refused by its place', async () => {

@@ -39,7 +39,10 @@ export async function translation(
   context: RequestContext,
 ): Promise<Reply> {
   const { wire, unknown } = parseBody(TranslationBody, body, { texts: () => generationTexts(entry), strict });
-  const { fields } = readFields(wire, entry, { isMultimodal: false, isStreamed });
+  // No answer of several runs has a format, so whether the model could keep one is not asked.
+  const { response_format: outputFormat, ...parameters } = wire.parameters ?? {};
+  const read = readFields({ ...wire, parameters }, entry, { isMultimodal: false, isStreamed });
+  const fields = { ...read.fields, response_format: outputFormat };
   checkTranslation(fields, context, place);
   const form = translationForm(model, { isIncremental: wire.parameters?.incremental_output === true });
   const asked = wire.parameters?.translation_options;
