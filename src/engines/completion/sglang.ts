@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { UPSTREAM_ASK_MS } from '../../core/limits.ts';
-import type { Sampling } from '../../core/request.ts';
 import { present } from '../../lib/present.ts';
 import { ask } from '../remote/ask.ts';
 import type { Answer } from '../remote/event-stream.ts';
@@ -9,6 +8,7 @@ import { createHeardUnits } from './heard-units.ts';
 import { createPieceTokens } from './piece-tokens.ts';
 import { pieceFacts } from './piece-facts.ts';
 import { readEvent } from './read-event.ts';
+import { samplingWords } from './sampling-words.ts';
 
 const Event = z.object({
   text: z.string(),
@@ -51,7 +51,7 @@ export const SGLANG: Dialect = {
     stream: true,
     sampling_params: {
       max_new_tokens: tokensMax,
-      ...toSampling(sampling),
+      ...samplingWords(sampling, { seed: 'sampling_seed' }),
       ...(endTokens.length > 0 ? { stop_token_ids: endTokens } : {}),
     },
   }),
@@ -69,20 +69,6 @@ export const SGLANG: Dialect = {
     return { ...facts, tellsPieces: info?.incremental_streaming_output === true };
   },
 };
-
-/** What is absent is as the server was started: mostly from the model's own generation_config.json. */
-const toSampling = ({ logitBias, ...sampling }: Sampling): object =>
-  present({
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
-    top_k: sampling.topK === 0 ? -1 : sampling.topK,
-    min_p: sampling.minP,
-    repetition_penalty: sampling.repetitionPenalty,
-    presence_penalty: sampling.presencePenalty,
-    frequency_penalty: sampling.frequencyPenalty,
-    sampling_seed: sampling.seed,
-    logit_bias: logitBias && logitBias.size > 0 ? Object.fromEntries(logitBias) : undefined,
-  });
 
 /** Versions differ in whether ids are those of the event or all so far; the count, which is of all, tells what is new. */
 function createSglangAnswer({ markers }: PhaseCall, { faults, facts }: AnswerNeeds): Answer<Heard> {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
 import { LOGPROB_MIN, UPSTREAM_ASK_MS } from '../../core/limits.ts';
-import type { Sampling } from '../../core/request.ts';
 import { present } from '../../lib/present.ts';
 import { ask } from '../remote/ask.ts';
 import type { Answer } from '../remote/event-stream.ts';
@@ -10,6 +9,7 @@ import { createHeardUnits } from './heard-units.ts';
 import { createPieceTokens } from './piece-tokens.ts';
 import { pieceFacts } from './piece-facts.ts';
 import { readEvent } from './read-event.ts';
+import { samplingWords } from './sampling-words.ts';
 
 const Logprobs = z.object({
   tokens: z.array(z.string()),
@@ -62,7 +62,7 @@ export const VLLM: Dialect = {
     stream: true,
     stream_options: { include_usage: true },
     return_token_ids: true,
-    ...toSampling(sampling),
+    ...samplingWords(sampling, { seed: 'seed' }),
     ...(endTokens.length > 0 ? { stop_token_ids: endTokens } : {}),
     ...(logprobs ? { logprobs: logprobs.top } : {}),
   }),
@@ -72,21 +72,6 @@ export const VLLM: Dialect = {
     return await pieceFacts({ ...needs, ...models, ...(await tokenizerOf(needs)) });
   },
 };
-
-/** What is absent is as the server was started: mostly from the model's own generation_config.json. */
-const toSampling = ({ logitBias, ...sampling }: Sampling): object =>
-  present({
-    temperature: sampling.temperature,
-    top_p: sampling.topP,
-    // −1 is the one spelling of "off" that every version takes.
-    top_k: sampling.topK === 0 ? -1 : sampling.topK,
-    min_p: sampling.minP,
-    repetition_penalty: sampling.repetitionPenalty,
-    presence_penalty: sampling.presencePenalty,
-    frequency_penalty: sampling.frequencyPenalty,
-    seed: sampling.seed,
-    logit_bias: logitBias && logitBias.size > 0 ? Object.fromEntries(logitBias) : undefined,
-  });
 
 function createVllmAnswer({ markers, logprobs }: PhaseCall, { faults }: AnswerNeeds): Answer<Heard> {
   const units = createHeardUnits(markers);

@@ -2,6 +2,7 @@ import { UPSTREAM_BODY_CHARACTERS_MAX } from '../../core/limits.ts';
 import { bodyText } from './body-text.ts';
 import type { CallOptions, Connection } from './connection.ts';
 import { errorIn } from './error-words.ts';
+import { jsonOf } from './json-of.ts';
 import { refusalOf } from './refusal.ts';
 
 export interface AskOptions extends CallOptions {
@@ -32,7 +33,7 @@ export async function ask(
   try {
     const text = await bodyText(response, charactersMax);
     if (text === undefined) throw faults.failed(`sent more than ${charactersMax} characters`);
-    const value = parsed(text);
+    const value = jsonOf(text);
     if (value === undefined) throw faults.failed('answered 200 with something that is no JSON');
     const error = errorIn(value);
     if (error) throw faults.refused(error.status, error);
@@ -41,13 +42,5 @@ export async function ask(
     throw why(thrown);
   } finally {
     watch.rest();
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -7,6 +7,7 @@ import { present } from '../../lib/present.ts';
 import type { Address } from '../remote/address.ts';
 import { bodyText } from '../remote/body-text.ts';
 import type { Connection } from '../remote/connection.ts';
+import { jsonOf } from '../remote/json-of.ts';
 import { refusalOf } from '../remote/refusal.ts';
 import { shownBy, UpstreamCause } from '../upstream-cause.ts';
 
@@ -170,18 +171,10 @@ async function answerTo(connection: Connection, path: string): Promise<unknown> 
   if (status === 429 || (status >= 500 && status !== 501)) throw await refusalOf(call, connection.faults);
   try {
     const text = await bodyText(response, UPSTREAM_BODY_CHARACTERS_MAX);
-    return status === 200 && text !== undefined ? parsed(text) : undefined;
+    return status === 200 && text !== undefined ? jsonOf(text) : undefined;
   } catch (thrown) {
     throw why(thrown);
   } finally {
     watch.rest();
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

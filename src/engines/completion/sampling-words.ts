@@ -1,0 +1,23 @@
+import type { Sampling } from '../../core/request.ts';
+import { present } from '../../lib/present.ts';
+
+/**
+ * Sampling in the words that vLLM and SGLang share; only the seed's name differs. What is absent is as the server was
+ * started: mostly from the model's own generation_config.json.
+ */
+export const samplingWords = (
+  { logitBias, topK, ...sampling }: Sampling,
+  { seed }: { readonly seed: 'seed' | 'sampling_seed' },
+): object =>
+  present({
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    // −1 is the one spelling of "off" that every version takes.
+    top_k: topK === 0 ? -1 : topK,
+    min_p: sampling.minP,
+    repetition_penalty: sampling.repetitionPenalty,
+    presence_penalty: sampling.presencePenalty,
+    frequency_penalty: sampling.frequencyPenalty,
+    [seed]: sampling.seed,
+    logit_bias: logitBias && logitBias.size > 0 ? Object.fromEntries(logitBias) : undefined,
+  });
