@@ -49,7 +49,10 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Processes of a group by command line. A container without an init keeps zombies for ever: these are not counted. */
+/**
+ * Processes of a group by command line. Not counted: zombies, which a container without an init keeps for ever, and those
+ * that have given their memory back, and with it their command line: they are about to end.
+ */
 function membersOf(group: number): readonly string[] {
   if (process.platform !== 'linux') return signalGroup(group, 0) ? [`process group ${group}`] : [];
   return readdirSync('/proc')
@@ -61,7 +64,8 @@ function membersOf(group: number): readonly string[] {
           .replace(/^.*\) /s, '')
           .split(' ');
         if (pgrp !== String(group) || state === 'Z') return [];
-        return [readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || `process ${pid}`];
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        return command === '' ? [] : [command];
       } catch (error) {
         // It ended while we looked.
         if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return [];

@@ -90,13 +90,15 @@ async function runFiles(
   }, pass.passTimeoutMs);
   const [code, signal] = await once(child, 'exit');
   clearTimeout(timer);
+  // Whoever was killed as late may still be dying: only a pass that ended by itself can leave a process behind.
+  const killed = faults.length > 0;
   const left = endGroup(child);
   // What it said last is still on its way; a process that left the group may hold the streams open for longer.
   await Promise.race([closed, delay(STREAMS_CLOSE_MS_MAX, undefined, { ref: false })]);
   if (faults.length === 0 && (!ended || (code !== 0 && failed === 0))) {
     faults.push(`ended with ${signal ?? `code ${code}`}${ended ? '' : ' before all tests were reported'}`);
   }
-  faults.push(...left.map((command) => `left running: ${command}`));
+  if (!killed) faults.push(...left.map((command) => `left running: ${command}`));
   if ((failed > 0 || faults.length > 0) && output.trim() !== '') showOutput(output.trimEnd());
   return faults;
 }
