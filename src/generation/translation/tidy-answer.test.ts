@@ -8,7 +8,12 @@ describe('an answer', () => {
     ['„Eins.“\nNote', 'Eins.'],
     ['"Eins" und "zwei"', '"Eins" und "zwei"'],
     ['„Eins“ und „zwei“', '„Eins“ und „zwei“'],
+    ['Hier ist die Übersetzung:\n\n"Eins."\nNote', 'Eins.'],
+    ['\nEins:', 'Eins:'],
     ['"Eins „und“ zwei"', 'Eins „und“ zwei'],
   ] as const)
     it(`of ${answer} is ${translation}`, () => assert.equal(tidyAnswer(answer, 'One.'), translation));
+
+  it('of a text that ends in a colon itself is its first line', () =>
+    assert.equal(tidyAnswer('Eins:\nNote', 'One:'), 'Eins:'));
 });

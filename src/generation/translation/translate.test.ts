@@ -239,6 +239,18 @@ describe('a translation', () => {
     assert.ok(asked.some(({ instruction }) => /do not leave it out/.test(instruction)));
   });
 
+  it('reads on where a line only announces the translation, and takes a colon that stays', async () => {
+    const { whole, asked } = createTranslator(({ text, request }) => {
+      if (text.startsWith('Colon')) return 'Doppelpunkt:';
+      return request.stop.strings.length > 0 ? 'Hier ist es:' : 'Hier ist es:\n\nEins.\nNote';
+    });
+    assert.equal((await whole(wishFor('One.'))).text, 'Eins.');
+    assert.equal(asked.length, 2);
+    assert.equal((await whole(wishFor('Colon'))).text, 'Doppelpunkt:');
+    assert.equal((await whole(wishFor('Colon:'))).text, 'Doppelpunkt:');
+    assert.equal(asked.length, 5);
+  });
+
   it('asks again where the answer is the text itself, unless the languages are the same', async () => {
     const echo = ({ instruction, text }: { readonly instruction: string; readonly text: string }): string =>
       instruction.includes('Do not repeat') ? 'Der Park.' : text;
