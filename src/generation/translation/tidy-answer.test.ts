@@ -14,6 +14,8 @@ describe('an answer', () => {
   ] as const)
     it(`of ${answer} is ${translation}`, () => assert.equal(tidyAnswer(answer, 'One.'), translation));
 
-  it('of a text that ends in a colon itself is its first line', () =>
-    assert.equal(tidyAnswer('Eins:\nNote', 'One:'), 'Eins:'));
+  it('of what is no sentence is its first line, though it ends in a colon', () => {
+    for (const source of ['One:', 'One', 'Dear One,', 'One. Two:', 'No. one', 'Version 1.5:'])
+      assert.equal(tidyAnswer('Eins:\nNote', source), 'Eins:', source);
+  });
 });

@@ -7,10 +7,12 @@ const QUOTES: readonly (readonly [string, string])[] = [
   ['「', '」'],
 ];
 
-/** A line that only says that a translation follows: it ends in a colon, and what was to be translated does not. */
-export const isAnnouncement = (line: string, source: string): boolean => COLON.test(line) && !COLON.test(source);
-
-const COLON = /[:：]\s*$/;
+/**
+ * A line that only says that a translation follows: it ends in a colon, and what was to be translated ends as sentences do.
+ * The translation of a heading or a salutation may well end in one.
+ */
+export const isAnnouncement = (line: string, source: string): boolean =>
+  /[:：]\s*$/.test(line) && /[.!?…。！？]["'”’»）)」』]*\s*$/.test(source);
 
 /**
  * What of an answer is the translation of a line: its first line that says something, or the next where that only announces
