@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { answered, events } from './__fixtures__/heard.ts';
+import { answered, CALL, events } from './__fixtures__/heard.ts';
 import type { Dialect } from './dialect.ts';
 import { SGLANG } from './sglang.ts';
 import { VLLM } from './vllm.ts';
@@ -127,14 +127,16 @@ describe('an answer of vllm', () => {
     assert.equal(aborted.failure?.kind, 'upstream-failed');
   });
 
-  it('tells a marker as text, where it stands', async () => {
-    const markers = new Map([[30, '<tool_call>']]);
-    const body = events(chunk([20], 'a'), chunk([30, 21], 'b'), chunk([30], '', { finish_reason: 'length' }), '[DONE]');
-    assert.deepEqual((await plainly(VLLM, body, { call: { markers } })).slice(0, 3), [
-      [[20], 'a'],
-      [[30, 21], '<tool_call>b'],
-      [[30], '<tool_call>'],
-    ]);
+  it('has its special tokens in the text where some of them are markers, and nowhere else', () => {
+    const wordsOf = (dialect: Dialect, markers: ReadonlyMap<number, string>) =>
+      JSON.stringify(dialect.body({ ...CALL, markers }, 'm')).match(/"(skip|spaces_between)_special_tokens":\w+/g);
+    for (const dialect of [VLLM, SGLANG]) {
+      assert.equal(wordsOf(dialect, new Map()), null);
+      assert.deepEqual(wordsOf(dialect, new Map([[30, '<tool_call>']])), [
+        '"skip_special_tokens":false',
+        '"spaces_between_special_tokens":false',
+      ]);
+    }
   });
 });
 
