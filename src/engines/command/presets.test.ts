@@ -62,7 +62,7 @@ describe('the command line of', () => {
     );
     assert.equal(
       [line.command, ...line.args].join(' '),
-      'python3 -m sglang.launch_server --config /run/one/sglang.yaml --model-path org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --context-length 4096 --max-running-requests 4 --enable-metrics --is-embedding',
+      'python3 -m sglang.launch_server --config /run/one/sglang.yaml --model-path org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --context-length 4096 --max-running-requests 4 --enable-cache-report --enable-metrics --is-embedding',
     );
     assert.deepEqual(line.files, { 'sglang.yaml': '{"api-key":"secret-key"}\n' });
   });

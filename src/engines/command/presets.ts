@@ -123,6 +123,8 @@ function sglang(settings: ProgramSettings, { host, port, apiKey, folder }: Place
       ['--model-path', settings.model, '--served-model-name', settings.servedName],
       ['--host', host, '--port', `${port}`],
       ['--context-length', `${settings.contextTokens}`, '--max-running-requests', `${settings.sequences}`],
+      // Without it, it does not tell what was in its cache.
+      '--enable-cache-report',
       settings.metrics ? ['--enable-metrics'] : [],
       (settings.purpose ?? 'text') === 'text' ? [] : ['--is-embedding'],
       settings.more ?? [],
