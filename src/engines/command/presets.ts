@@ -105,7 +105,7 @@ function vllm(settings: ProgramSettings, { host, port, apiKey }: Place): Command
       ['serve', settings.model, '--served-model-name', settings.servedName],
       ['--host', host, '--port', `${port}`],
       ['--max-model-len', `${settings.contextTokens}`, '--max-num-seqs', `${settings.sequences}`],
-      // Without them it tells neither what was in its cache nor, to whom it is given prompts by, its template and special tokens.
+      // Without them it does not tell what was in its cache, nor the template and special tokens that we need to render prompts.
       ['--enable-prompt-tokens-details', '--enable-tokenizer-info-endpoint'],
       settings.more ?? [],
     ].flat(),
