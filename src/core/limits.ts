@@ -570,6 +570,10 @@ export const METADATA_PAIRS_MAX = 16;
 export const METADATA_KEY_CODE_POINTS_MAX = 64;
 export const METADATA_VALUE_CODE_POINTS_MAX = 512;
 
+/** wire.md E6.1: items of one page of a list, and how many there are where nothing is asked for. Beyond: 400. */
+export const ITEM_PAGE_MAX = 100;
+export const ITEM_PAGE_DEFAULT = 20;
+
 /** Ours: bytes of JSON in such a page. Beyond: it ends earlier, but never before its first item, and says that there is more. */
 export const ITEM_PAGE_BYTES_MAX = 16 * 1024 * 1024;
 

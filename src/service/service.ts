@@ -35,6 +35,7 @@ import type { Clock } from '../lib/clock.ts';
 import { present } from '../lib/present.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { completions } from '../protocols/compatible/completions/endpoint.ts';
+import { conversationEndpoints } from '../protocols/compatible/conversations/endpoints.ts';
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
@@ -49,9 +50,11 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
+import { createConversations } from '../resources/conversations/service.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
+import { createResponses } from '../resources/responses/service.ts';
 import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
@@ -147,6 +150,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
+  const conversations = createConversations({ store, clock });
+  const responses = createResponses({ store, clock });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -184,6 +189,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     textEmbedding({ embed, catalogue: () => catalogue, strict }),
     rerank({ rank, strict }),
     textRerank({ rank, strict }),
+    ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),
