@@ -24,10 +24,13 @@ export function keptTurn(
   const source = batches[Symbol.asyncIterator]();
   const fold = createFold();
   let isKept = false;
+  let isGone = false;
 
   const take = (
     step: IteratorResult<readonly GenerationEvent[], unknown>,
   ): IteratorResult<readonly ResponseEvent[]> | Promise<IteratorResult<readonly ResponseEvent[]>> => {
+    // Who left before the end was read gets no turn.
+    if (isGone) return { done: true, value: undefined };
     if (step.done === true) {
       if (!isKept) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
       return { done: true, value: undefined };
@@ -55,6 +58,7 @@ export function keptTurn(
     [Symbol.asyncIterator]: () => ({
       next: () => source.next().then(take).catch(fail),
       async return() {
+        isGone = true;
         await source.return?.();
         await turn.abandon();
         return { done: true, value: undefined };

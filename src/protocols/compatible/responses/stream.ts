@@ -4,7 +4,7 @@ import { assert } from '../../../lib/assert.ts';
 import { escapeLineEnds, sseComment } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { status } from '../errors.ts';
-import { encodeBegun, encodeFailed, LAST_STATUS } from './encode.ts';
+import { encodeBegun, encodeFailed, lacksAnswer, LAST_STATUS } from './encode.ts';
 import type { ResponseHead } from './head.ts';
 import { itemId, NOTHING, openedItem, outputItem, summaryPart, tellLogprobs, textPart } from './output-item.ts';
 import type { OutputItem, OutputStatus, Said } from './output-item.ts';
@@ -92,9 +92,9 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
       case 'choice-end': {
         const as = LAST_STATUS[event.reason];
         const closed = closeItem(as);
-        if (output.length > 0) return closed;
+        if (!lacksAnswer(output, event.reason)) return closed;
         block = { type: 'text' };
-        return startItem() + closeItem(as);
+        return closed + startItem() + closeItem(as);
       }
       case 'response-end':
         isEnded = true;
