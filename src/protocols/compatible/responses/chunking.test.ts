@@ -107,7 +107,7 @@ test('adding up the events gives the unstreamed answer, numbered without a gap',
       assert.deepEqual(last?.['response'], plain);
       assert.deepEqual(accumulate(all), plain.output);
     }),
-    { numRuns: 100 },
+    { numRuns: 300 },
   );
 });
 
