@@ -562,6 +562,13 @@ export const TRANSLATION_SEGMENT_TOKENS_MAX = 128;
 /** Ours: terms, and pairs of the memory, of one translation. Beyond: 400. */
 export const TRANSLATION_PAIRS_MAX = 2_000;
 
+/** Ours: names in `include` of one response. Beyond: 400. Clients know about a dozen. */
+export const INCLUDES_MAX = 64;
+
+/** Ours: the share of the context that an answer is left when older turns make way for it, and the largest that a caller's own limit claims. */
+export const ANSWER_SHARE_DEFAULT = 1 / 8;
+export const ANSWER_SHARE_MAX = 1 / 2;
+
 /** Specification, E6: items of one call that makes a conversation or adds to one. Beyond: 400. */
 export const CONVERSATION_ITEMS_MAX = 20;
 

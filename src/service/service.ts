@@ -21,6 +21,7 @@ import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createEmbed } from '../generation/embed.ts';
+import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
@@ -39,6 +40,7 @@ import { conversationEndpoints } from '../protocols/compatible/conversations/end
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
+import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
 import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
@@ -167,13 +169,26 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
   const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
   const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
+  const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'completions', 'messages', 'native', 'translation', 'embeddings', 'rerank'] as const;
+  const interfaces = [
+    'chat',
+    'completions',
+    'messages',
+    'responses',
+    'native',
+    'translation',
+    'embeddings',
+    'rerank',
+  ] as const;
   // What only the native interface can ask for is no model of the compatible list.
-  const models = { catalogue: () => catalogue, served: ['chat', 'completions', 'embeddings', 'rerank'] as const };
+  const models = {
+    catalogue: () => catalogue,
+    served: ['chat', 'responses', 'completions', 'embeddings', 'rerank'] as const,
+  };
   const { strict } = config;
   const asking = { generate, translate, catalogue: () => catalogue, clock, strict };
   const endpoints: readonly Endpoint[] = [
@@ -193,6 +208,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     rerank({ rank, strict }),
     textRerank({ rank, strict }),
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
+    ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),
