@@ -29,6 +29,11 @@ describe('items as messages', () => {
       ['assistant: I look. [a b]'],
     ],
     ['what is said behind calls joins them', [call('a'), assistant('I look.')], ['assistant: I look. [a]']],
+    [
+      'what is said before and behind calls is of one message with them',
+      [assistant('A.'), call('a'), assistant(' B.'), result('a')],
+      ['assistant: A. B. [a]', 'toola: of a'],
+    ],
     ['two answers stay two', [assistant('A'), assistant('B')], ['assistant: A', 'assistant: B']],
     [
       'a thought belongs to what follows it',
