@@ -485,6 +485,17 @@ describe('the responses interface', () => {
     assert.deepEqual(await kinds({}), ['message']);
   });
 
+  test('a thought is told again where the caller wants it, and nowhere else', async () => {
+    play(['Hm.', '</think>', 'Yes.']);
+    const { id } = await created({ input: 'Hi', enable_thinking: true });
+    await created({ previous_response_id: id, input: 'Why?', enable_thinking: true });
+    await created({ previous_response_id: id, input: 'Why?', enable_thinking: true, preserve_thinking: true });
+    assert.deepEqual(
+      prompts.map((prompt) => prompt.includes('Hm.')),
+      [false, false, true],
+    );
+  });
+
   test('at most one call where several are not allowed; allowed_tools offers those only', async () => {
     play([call('Bern'), call('Basel')]);
     const one = await created({ input: 'Hi', tools: [TOOL] });
