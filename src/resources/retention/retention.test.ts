@@ -113,9 +113,9 @@ describe('retention', () => {
   });
 
   it('has ended when it is closed, between two removals', async () => {
-    for (let at = 0; at < 100; at++) await response(`resp_${at}`, at);
+    for (let at = 0; at < 20; at++) await response(`resp_${at}`, at);
     await start({ responsesDays: 1 }).close();
-    assert.ok((await left()).responses.length > 0);
+    assert.ok((await left()).responses.length > 10);
   });
 
   it('says so when the store fails, and tries again at the next look', async () => {
