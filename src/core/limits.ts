@@ -598,3 +598,9 @@ export const TURN_LEASE_MS = 15_000;
 
 /** Ours: between such signs of life, in ms; also what a caller is told to wait who finds the conversation taken. */
 export const TURN_RENEW_MS = 5_000;
+
+/** Ours: ms between looks for what has passed its age. */
+export const RETENTION_LOOK_MS = 3_600_000;
+
+/** Ours: conversations or responses of one page of what the operator reads or removes; each goes in a transaction of its own. */
+export const OPERATOR_PAGE_MAX = 50;

@@ -97,15 +97,15 @@ describe('text completion, through the whole service', () => {
     assert.equal(byField.body.usage.prompt_tokens, byTemplate.body.usage.prompt_tokens);
   });
 
-  test('answers every prompt of a list n times, numbered in their order', async () => {
-    const { body } = await ask({ prompt: [says('a'), says('b')], n: 2 });
+  test('answers every prompt of a list n times, numbered in their order, each behind its own echo', async () => {
+    const { body } = await ask({ prompt: [says('a'), says('b')], n: 2, echo: true });
     assert.deepEqual(
       body.choices.map(({ text, index }) => [text, index]),
       [
-        ['a', 0],
-        ['a', 1],
-        ['b', 2],
-        ['b', 3],
+        [`${says('a')}a`, 0],
+        [`${says('a')}a`, 1],
+        [`${says('b')}b`, 2],
+        [`${says('b')}b`, 3],
       ],
     );
     assert.equal(body.usage.completion_tokens, 4);
@@ -148,6 +148,8 @@ describe('text completion, through the whole service', () => {
       max_tokens: 100_000,
     });
     assert.equal(headers.get('x-parley-ignored'), 'max_tokens(clamped),top_p,wish');
+    const echoed = await ask({ prompt: says('a'), echo: true, logprobs: 0 });
+    assert.equal(echoed.headers.get('x-parley-ignored'), 'logprobs(prompt)');
   });
 
   test('refuses what it cannot complete, naming the field', async () => {

@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
+import { sqliteDialect } from '../store/dialects/sqlite.ts';
+import { openStore } from '../store/store.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
+const DAY_MS = 86_400_000;
 const REGIONS = ['cn-beijing', 'ap-southeast-1', 'us-east-1'] as const;
 
 describe('conversations, through the whole service', () => {
@@ -17,7 +20,17 @@ describe('conversations, through the whole service', () => {
 
   before(async () => {
     const quiet = () => undefined;
-    writeFileSync(join(folder, 'parley.yaml'), `regions: {${REGIONS.map((id) => `${id}: {port: 0}`).join(', ')}}\n`);
+    const regions = REGIONS.map((id) => `${id}: {port: 0}`).join(', ');
+    writeFileSync(join(folder, 'parley.yaml'), `regions: {${regions}}\nretention: {conversationsDays: 30}\n`);
+    const earlier = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
+    for (const [id, createdAt] of [
+      ['conv_old', Date.now() - 31 * DAY_MS],
+      ['conv_young', Date.now() - 29 * DAY_MS],
+    ] as const) {
+      const record = { id, region: 'cn-beijing', workspace: 'primary', createdAt, metadata: new Map() } as const;
+      await earlier.conversations.insert(record, { nextPosition: 0 });
+    }
+    await earlier.close();
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
     for (const { url, region } of await service.listen()) at.set(region, url);
@@ -73,6 +86,15 @@ describe('conversations, through the whole service', () => {
       }
     }
     assert.equal((await ask('GET', path)).status, 200);
+  });
+
+  test('go when they have passed the age that is configured', async () => {
+    const ask = asker('cn-beijing', await keyFor('cn-beijing', 'primary'));
+    for (const deadline = performance.now() + 10_000; ;) {
+      if ((await ask('GET', '/v1/conversations/conv_old')).status === 404) break;
+      assert.ok(performance.now() < deadline, 'the old one is still there');
+    }
+    assert.equal((await ask('GET', '/v1/conversations/conv_young')).status, 200);
   });
 
   test('are refused in a region that does not offer them', async () => {

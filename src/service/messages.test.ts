@@ -265,6 +265,12 @@ describe('the messages interface', () => {
     assert.equal(response.headers.get('x-parley-ignored'), null);
   });
 
+  test('counts nothing that a generation would refuse', async () => {
+    const body = { model: 'svc-plus', messages: [HI], tool_choice: { type: 'any' } };
+    const { status, error } = await errorOf(call('POST', COUNT, body));
+    assert.deepEqual([status, error?.type], [400, 'invalid_request_error']);
+  });
+
   test('has no other addresses, whatever a client looks for there', async () => {
     for (const path of ['/apps/anthropic/api/event_logging/batch', '/apps/anthropic', '/apps/anthropic/v1/nothing']) {
       const { status, error } = await errorOf(call('POST', path, {}));

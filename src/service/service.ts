@@ -57,6 +57,7 @@ import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createResponses } from '../resources/responses/service.ts';
+import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
@@ -136,6 +137,8 @@ export interface ProcessSharing extends EngineSharing {
 
 /** Ours: how long a program may take to tell its version, in ms. */
 const VERSION_MS_MAX = 5_000;
+
+const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
 
 /** What is answered without an endpoint, as http names it. */
 const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
@@ -238,6 +241,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
+  const { conversationsDays, responsesDays } = config.retention;
+  // Of several processes the primary sees to it for all.
+  const kept = worker === undefined ? { conversationsDays, responsesDays } : NOTHING_ENDS;
+  const retention = startRetention({ store, clock, log, ...kept });
+
   const useModels = async (section: ModelsSection): Promise<void> => {
     catalogue.replace(await openCatalogue(section));
     await engines.keepServersOf(catalogue.list());
@@ -287,6 +295,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await http.close({ graceMs: config.shutdownGraceMs });
       await engines.close();
       await answerCheck.close();
+      await retention.close();
       await store.close();
     },
   };

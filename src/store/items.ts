@@ -43,6 +43,8 @@ export interface ItemStore {
   findMany(place: Place, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
   /** Undefined when `after` names none of these items. */
   page(where: Container, wish: PageBounds): Promise<ItemPage | undefined>;
+  /** All of them page by page, the oldest first; what is deleted meanwhile does not end it. */
+  walk(where: Container, bounds: Omit<PageBounds, 'after' | 'order'>): AsyncIterable<readonly Item[]>;
   /** The newest items that are within the bounds. */
   tail(where: Container, bounds: TailBounds): Promise<Tail>;
   /** All items of several containers, those of one in their order, the containers in the order given. */
@@ -81,17 +83,17 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
     return Number(row.count);
   }
 
-  const page = async (
+  const ofSide = (where: Container, side: 'input' | 'output' | undefined) =>
+    side === undefined ? select(where) : select(where).where('side', '=', side);
+
+  /** The next items behind a position, in either direction. */
+  const slice = async (
     where: Container,
-    { limit, order, after, side, bytesMax }: PageBounds,
-  ): Promise<ItemPage | undefined> => {
-    const ofSide = side === undefined ? select(where) : select(where).where('side', '=', side);
-    const start =
-      after === undefined ? undefined : await ofSide.where('id', '=', after).select('position').executeTakeFirst();
-    if (after !== undefined && !start) return undefined;
+    { limit, order, side, bytesMax, beyond }: Omit<PageBounds, 'after'> & { readonly beyond?: number | undefined },
+  ) => {
     const isAscending = order === 'asc';
-    const rest = start ? ofSide.where('position', isAscending ? '>' : '<', start.position) : ofSide;
-    const sizes = await rest
+    const own = ofSide(where, side);
+    const sizes = await (beyond === undefined ? own : own.where('position', isAscending ? '>' : '<', beyond))
       .select(['position', 'bytes'])
       .orderBy('position', order)
       .limit(limit + 1)
@@ -99,14 +101,24 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
     const taken = sizes.slice(0, Math.max(1, Math.min(limit, fitting(sizes, bytesMax))));
     const [first] = taken;
     const last = taken.at(-1);
-    if (!first || !last) return { items: [], hasMore: false };
-    const items = await ofSide
+    if (!first || !last) return { items: [], last: undefined, hasMore: false };
+    const items = await own
       .where('position', '>=', Math.min(first.position, last.position))
       .where('position', '<=', Math.max(first.position, last.position))
       .select(['id', 'json'])
       .orderBy('position', order)
       .execute();
-    return { items: items.map(toItem), hasMore: sizes.length > taken.length };
+    return { items: items.map(toItem), last: last.position, hasMore: sizes.length > taken.length };
+  };
+
+  const page = async (where: Container, { after, ...bounds }: PageBounds): Promise<ItemPage | undefined> => {
+    const start =
+      after === undefined
+        ? undefined
+        : await ofSide(where, bounds.side).where('id', '=', after).select('position').executeTakeFirst();
+    if (after !== undefined && !start) return undefined;
+    const { items, hasMore } = await slice(where, { ...bounds, beyond: start?.position });
+    return { items, hasMore };
   };
 
   const tail = async (where: Container, { itemsMax, bytesMax, before }: TailBounds): Promise<Tail> => {
@@ -166,6 +178,14 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
         return found;
       }),
     page: (where, wish) => run(() => page(where, wish)),
+    async *walk(where, bounds) {
+      for (let beyond: number | undefined, hasMore = true; hasMore;) {
+        const next = await run(() => slice(where, { ...bounds, order: 'asc', beyond }));
+        if (next.items.length > 0) yield next.items;
+        ({ hasMore } = next);
+        beyond = next.last;
+      }
+    },
     tail: (where, bounds) => run(() => tail(where, bounds)),
     all: ({ region, workspace }, containers) =>
       run(async () => {

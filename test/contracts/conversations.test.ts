@@ -230,6 +230,19 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal((await store.responses.chain(PLACE, 'resp_c29', 100)).length, 100);
     });
 
+    it('does not follow a chain into what is another owner’s', async () => {
+      await store.responses.insert(response('resp_theirs', { workspace: 'other' }));
+      await store.responses.insert(response('resp_abroad', { region: 'us-east-1' }));
+      for (const previous of ['resp_theirs', 'resp_abroad']) {
+        await store.responses.insert(response(`resp_on_${previous}`, { previous }));
+        const chain = await store.responses.chain(PLACE, `resp_on_${previous}`, 9);
+        assert.deepEqual(
+          chain.map(({ id }) => id),
+          [`resp_on_${previous}`],
+        );
+      }
+    });
+
     it('gives back a response as it was put in', async () => {
       const record = response('resp_roundtrip', {
         conversation: { id: 'conv_x', from: 2 ** 40 },

@@ -45,7 +45,7 @@ describe('the command line of', () => {
     const line = commandLine('vllm', { ...SETTINGS, model: 'org/model' }, PLACE);
     assert.equal(
       [line.command, ...line.args].join(' '),
-      'vllm serve org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --max-model-len 4096 --max-num-seqs 4',
+      'vllm serve org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --max-model-len 4096 --max-num-seqs 4 --enable-prompt-tokens-details --enable-tokenizer-info-endpoint',
     );
     assert.deepEqual(line.environment, { VLLM_NO_USAGE_STATS: '1', VLLM_API_KEY: 'secret-key' });
     assert.deepEqual(commandLine('vllm', { ...SETTINGS, environment }, PLACE).environment, {
@@ -62,7 +62,7 @@ describe('the command line of', () => {
     );
     assert.equal(
       [line.command, ...line.args].join(' '),
-      'python3 -m sglang.launch_server --config /run/one/sglang.yaml --model-path org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --context-length 4096 --max-running-requests 4 --enable-metrics --is-embedding',
+      'python3 -m sglang.launch_server --config /run/one/sglang.yaml --model-path org/model --served-model-name svc-tiny --host 127.0.0.1 --port 4711 --context-length 4096 --max-running-requests 4 --enable-cache-report --enable-metrics --is-embedding',
     );
     assert.deepEqual(line.files, { 'sglang.yaml': '{"api-key":"secret-key"}\n' });
   });

@@ -105,6 +105,8 @@ function vllm(settings: ProgramSettings, { host, port, apiKey }: Place): Command
       ['serve', settings.model, '--served-model-name', settings.servedName],
       ['--host', host, '--port', `${port}`],
       ['--max-model-len', `${settings.contextTokens}`, '--max-num-seqs', `${settings.sequences}`],
+      // Without them it does not tell what was in its cache, nor the template and special tokens that we need to render prompts.
+      ['--enable-prompt-tokens-details', '--enable-tokenizer-info-endpoint'],
       settings.more ?? [],
     ].flat(),
     // It tells its makers what it runs on unless it is told not to.
@@ -121,6 +123,8 @@ function sglang(settings: ProgramSettings, { host, port, apiKey, folder }: Place
       ['--model-path', settings.model, '--served-model-name', settings.servedName],
       ['--host', host, '--port', `${port}`],
       ['--context-length', `${settings.contextTokens}`, '--max-running-requests', `${settings.sequences}`],
+      // Without it, it does not tell what was in its cache.
+      '--enable-cache-report',
       settings.metrics ? ['--enable-metrics'] : [],
       (settings.purpose ?? 'text') === 'text' ? [] : ['--is-embedding'],
       settings.more ?? [],

@@ -19,8 +19,7 @@ export interface HeardUnits {
   end(emit: (event: Heard) => void): void;
 }
 
-/** @param markers Special tokens, about which servers are silent, that are told as text. */
-export function createHeardUnits(markers: ReadonlyMap<number, string>): HeardUnits {
+export function createHeardUnits(): HeardUnits {
   let ids: number[] = [];
   let logprobs: TokenLogprob[] = [];
 
@@ -34,13 +33,9 @@ export function createHeardUnits(markers: ReadonlyMap<number, string>): HeardUni
 
   return {
     push(piece, emit) {
-      // Several tokens come together where a server is behind; a marker among them is rare, and stands first or last.
-      const at = piece.ids.findIndex((id) => markers.has(id));
-      const marker = at < 0 ? '' : (markers.get(piece.ids[at] ?? -1) ?? '');
       ids.push(...piece.ids);
       logprobs.push(...piece.logprobs);
-      const text = at === 0 ? marker + piece.text : piece.text + marker;
-      if (text !== '') tell(text, emit);
+      if (piece.text !== '') tell(piece.text, emit);
     },
     end: (emit) => tell('', emit),
   };

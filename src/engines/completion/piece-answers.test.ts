@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { answered, events } from './__fixtures__/heard.ts';
+import { answered, CALL, events } from './__fixtures__/heard.ts';
 import type { Dialect } from './dialect.ts';
 import { SGLANG } from './sglang.ts';
 import { VLLM } from './vllm.ts';
@@ -80,6 +80,45 @@ for (const [name, dialect, body] of [
     });
   });
 
+/** As v0.32.0 sent it, where we read slower than it wrote; log probabilities cut to three digits. */
+const VLLM_RECORDED = events(
+  '{"id":"cmpl-99acd3426db0eec9","object":"text_completion","created":1795309017,"model":"smol","choices":[{"index":0,"text":"The","logprobs":{"text_offset":[0],"token_logprobs":[-2.342],"tokens":["The"],"top_logprobs":[{"The":-2.342,"Paris":-2.842}]},"finish_reason":null,"stop_reason":null,"prompt_token_ids":[1,4093,198],"token_ids":[504]}]}',
+  '{"id":"cmpl-99acd3426db0eec9","object":"text_completion","created":1795309017,"model":"smol","choices":[{"index":0,"text":" capital is Paris.","logprobs":{"text_offset":[3,11,14,20,21],"token_logprobs":[-0.193,-0.041,-0.542,-0.174,-0.502],"tokens":[" capital"," is"," Paris",".","<|im_end|>"],"top_logprobs":[{" capital":-0.193," French":-4.318},{" is":-0.041,",":-3.916},{" Paris":-0.542," France":-3.542},{".":-0.174,",":-2.174},{"<|im_end|>":-0.502,"\\n":-1.627}]},"finish_reason":"stop","stop_reason":null,"prompt_token_ids":null,"token_ids":[3575,314,7042,30,2]}]}',
+  '{"id":"cmpl-99acd3426db0eec9","object":"text_completion","created":1795309017,"model":"smol","choices":[],"usage":{"prompt_tokens":14,"total_tokens":20,"completion_tokens":6,"prompt_tokens_details":{"cached_tokens":8}},"system_fingerprint":"vllm-0.32.0-2151f428"}',
+  '[DONE]',
+);
+
+/** As v0.5.23 sent it, the middle left out. */
+const SGLANG_RECORDED = events(
+  '{"text":"The","output_ids":[504],"meta_info":{"id":"ba58","finish_reason":null,"prompt_tokens":14,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":1,"cached_tokens":8,"cached_tokens_details":null,"dp_rank":null,"response_sent_to_client_ts":1795310190.017757}}',
+  '{"text":"The end.","output_ids":[504,7042,30],"meta_info":{"id":"ba58","finish_reason":null,"prompt_tokens":14,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":3,"cached_tokens":8,"cached_tokens_details":null,"dp_rank":null}}',
+  '{"text":"The end.","output_ids":[504,7042,30,2],"meta_info":{"id":"ba58","finish_reason":{"type":"stop","matched":2},"prompt_tokens":14,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":4,"cached_tokens":8,"weight_versions":[{"version":"default","start":0,"end":4}],"cached_tokens_details":null,"dp_rank":null,"e2e_latency":0.6533615049993386}}',
+  '[DONE]',
+);
+
+describe('an answer as a real server sent it', () => {
+  it('is read where vllm puts several tokens into one event, and its end among them', async () => {
+    const { heard, failure } = await answered(VLLM, VLLM_RECORDED, { call: { logprobs: { top: 2 } } });
+    assert.equal(failure, undefined);
+    assert.deepEqual(
+      heard.map((one) => (one.type === 'tokens' ? [one.ids, one.text, one.logprobs.map(({ token }) => token)] : one)),
+      [
+        [[504], 'The', ['The']],
+        [[3575, 314, 7042, 30], ' capital is Paris.', [' capital', ' is', ' Paris', '.']],
+        { type: 'ended', reason: 'end', cachedTokens: 8 },
+      ],
+    );
+  });
+
+  it('is read where sglang tells all so far, and its end by its id', async () => {
+    assert.deepEqual(await plainly(SGLANG, SGLANG_RECORDED), [
+      [[504], 'The'],
+      [[7042, 30], ' end.'],
+      { type: 'ended', reason: 'end', cachedTokens: 8 },
+    ]);
+  });
+});
+
 describe('an answer of vllm', () => {
   it('gives log probabilities that read as the text does, best first', async () => {
     const logprobs = {
@@ -127,14 +166,23 @@ describe('an answer of vllm', () => {
     assert.equal(aborted.failure?.kind, 'upstream-failed');
   });
 
-  it('tells a marker as text, where it stands', async () => {
-    const markers = new Map([[30, '<tool_call>']]);
-    const body = events(chunk([20], 'a'), chunk([30, 21], 'b'), chunk([30], '', { finish_reason: 'length' }), '[DONE]');
-    assert.deepEqual((await plainly(VLLM, body, { call: { markers } })).slice(0, 3), [
-      [[20], 'a'],
-      [[30, 21], '<tool_call>b'],
-      [[30], '<tool_call>'],
-    ]);
+  it('follows a grammar in the words of each server', () => {
+    const call = { ...CALL, gbnf: 'root ::= "a"' };
+    assert.match(JSON.stringify(VLLM.body(call, 'm')), /"structured_outputs":\{"grammar":"root ::= \\"a\\""\}/);
+    assert.match(JSON.stringify(SGLANG.body(call, 'm')), /"sampling_params":\{[^}]*"ebnf":"root ::= \\"a\\""\}/);
+    assert.doesNotMatch(JSON.stringify([VLLM.body(CALL, 'm'), SGLANG.body(CALL, 'm')]), /grammar|ebnf/);
+  });
+
+  it('has its special tokens in the text where some of them are markers, and nowhere else', () => {
+    const wordsOf = (dialect: Dialect, markers: ReadonlyMap<number, string>) =>
+      JSON.stringify(dialect.body({ ...CALL, markers }, 'm')).match(/"(skip|spaces_between)_special_tokens":\w+/g);
+    for (const dialect of [VLLM, SGLANG]) {
+      assert.equal(wordsOf(dialect, new Map()), null);
+      assert.deepEqual(wordsOf(dialect, new Map([[30, '<tool_call>']])), [
+        '"skip_special_tokens":false',
+        '"spaces_between_special_tokens":false',
+      ]);
+    }
   });
 });
 

@@ -7,6 +7,8 @@ import { someAtATime } from './some-at-a-time.ts';
 /** What a server told of itself, as far as it did. */
 export interface PieceServer extends DiscoveryNeeds {
   readonly serverTokens?: number;
+  /** Absent: it refuses ids of no token by itself, or tells nobody which they are. */
+  readonly vocabularySize?: number;
   readonly serverTemplate?: string;
   readonly bosToken?: string;
   readonly eosToken?: string;
@@ -94,7 +96,7 @@ export async function pieceFacts(server: PieceServer): Promise<ServerFacts> {
     model: {
       contextTokens,
       // Not told: which token ids there are is for the server to say.
-      vocabularySize: TOKEN_ID_MAX + 1,
+      vocabularySize: server.vocabularySize ?? TOKEN_ID_MAX + 1,
       chatTemplate,
       specialTokens,
       bosToken,

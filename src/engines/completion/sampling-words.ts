@@ -21,3 +21,10 @@ export const samplingWords = (
     [seed]: sampling.seed,
     logit_bias: logitBias && logitBias.size > 0 ? Object.fromEntries(logitBias) : undefined,
   });
+
+/**
+ * Whether their texts hold special tokens. They do where some of them mark calls or thoughts: the text then says where
+ * each of them stands, also where many tokens come in one event. What ends an answer is in no text all the same.
+ */
+export const specialWords = (markers: ReadonlyMap<number, string>): object =>
+  markers.size > 0 ? { skip_special_tokens: false, spaces_between_special_tokens: false } : {};

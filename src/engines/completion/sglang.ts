@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { UPSTREAM_ASK_MS } from '../../core/limits.ts';
+import { ServiceError } from '../../core/error.ts';
+import { TOKEN_ID_MAX, UPSTREAM_ASK_MS } from '../../core/limits.ts';
 import { present } from '../../lib/present.ts';
 import { ask } from '../remote/ask.ts';
+import type { Connection } from '../remote/connection.ts';
 import type { Answer } from '../remote/event-stream.ts';
 import type { AnswerNeeds, Dialect, Heard, PhaseCall } from './dialect.ts';
 import { createHeardUnits } from './heard-units.ts';
 import { createPieceTokens } from './piece-tokens.ts';
 import { pieceFacts } from './piece-facts.ts';
 import { readEvent } from './read-event.ts';
-import { samplingWords } from './sampling-words.ts';
+import { samplingWords, specialWords } from './sampling-words.ts';
 
 const Event = z.object({
   text: z.string(),
@@ -36,22 +38,26 @@ const Models = z.object({ data: z.array(z.object({ max_model_len: z.int().min(1)
 
 /**
  * SGLang by its own `/generate`, which takes and tells token ids; its `/v1/completions` tells none. After SGLang's sources
- * and documentation (docs/basic_usage/sampling_params.md, srt/managers/tokenizer_manager.py); it was not tried on a server.
+ * and documentation (docs/basic_usage/sampling_params.md, srt/managers/tokenizer_manager.py) and what a server of v0.5.23 was
+ * seen to do.
  *
  * Its log probabilities are those after the temperature unless it was started otherwise, so we do not offer them. Grammars:
- * as for vLLM, its `ebnf` takes a notation that is like ours, and was not tried.
+ * `ebnf` takes GBNF; xgrammar, its backend unless the operator chose another, was seen to read those that we write as we
+ * mean them.
  */
 export const SGLANG: Dialect = {
-  capabilities: { logprobs: false, grammar: false },
+  capabilities: { logprobs: false, grammar: true },
   path: '/generate',
   tellsTaken: false,
   tokens: createPieceTokens,
-  body: ({ prompt, tokensMax, sampling, endTokens }) => ({
+  body: ({ prompt, tokensMax, sampling, gbnf, endTokens, markers }) => ({
     input_ids: prompt,
     stream: true,
     sampling_params: {
       max_new_tokens: tokensMax,
       ...samplingWords(sampling, { seed: 'sampling_seed' }),
+      ...specialWords(markers),
+      ...(gbnf === undefined ? {} : { ebnf: gbnf }),
       ...(endTokens.length > 0 ? { stop_token_ids: endTokens } : {}),
     },
   }),
@@ -59,20 +65,34 @@ export const SGLANG: Dialect = {
   async discover(needs) {
     const get = (path: string): Promise<unknown> => ask(needs.connection, path, { answerMs: UPSTREAM_ASK_MS });
     const models = Models.safeParse(await get('/v1/models'));
-    // Both names of it; servers that tell neither are taken as they are started by default.
-    const info = await get('/get_server_info')
-      .catch(() => get('/server_info'))
+    // Both names of it, the older last; servers that tell neither are taken as they are started by default.
+    const info = await get('/server_info')
+      .catch(() => get('/get_server_info'))
       .then((value) => Info.safeParse(value).data)
       .catch(() => undefined);
     const serverTokens = models.data?.data[0]?.max_model_len ?? info?.context_length;
-    const facts = await pieceFacts({ ...needs, ...present({ serverTokens }), added: [] });
+    const vocabularySize = await vocabularyOf(needs.connection);
+    const facts = await pieceFacts({ ...needs, ...present({ serverTokens, vocabularySize }), added: [] });
     return { ...facts, tellsPieces: info?.incremental_streaming_output === true };
   },
 };
 
+/**
+ * Told only in refusing a bias on a token that it has not. It has to be known: a prompt with an id of no token is not
+ * refused, the server dies of it.
+ */
+async function vocabularyOf(connection: Connection): Promise<number | undefined> {
+  const body = { input_ids: [0], sampling_params: { max_new_tokens: 1, logit_bias: { [TOKEN_ID_MAX]: 0 } } };
+  const said = await ask(connection, '/generate', { body, answerMs: UPSTREAM_ASK_MS }).then(
+    () => undefined,
+    (thrown: unknown) => /logit_bias .*\[0, (\d+)\]/.exec(ServiceError.from(thrown).message)?.[1],
+  );
+  return said === undefined ? undefined : Number(said) + 1;
+}
+
 /** Versions differ in whether ids are those of the event or all so far; the count, which is of all, tells what is new. */
-function createSglangAnswer({ markers }: PhaseCall, { faults, facts }: AnswerNeeds): Answer<Heard> {
-  const units = createHeardUnits(markers);
+function createSglangAnswer(_call: PhaseCall, { faults, facts }: AnswerNeeds): Answer<Heard> {
+  const units = createHeardUnits();
   let seen = 0;
   let text = '';
   let isEnded = false;

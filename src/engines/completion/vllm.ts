@@ -9,7 +9,7 @@ import { createHeardUnits } from './heard-units.ts';
 import { createPieceTokens } from './piece-tokens.ts';
 import { pieceFacts } from './piece-facts.ts';
 import { readEvent } from './read-event.ts';
-import { samplingWords } from './sampling-words.ts';
+import { samplingWords, specialWords } from './sampling-words.ts';
 
 const Logprobs = z.object({
   tokens: z.array(z.string()),
@@ -37,25 +37,23 @@ const TokenizerConfig = z.object({
   chat_template: z.string().nullish().catch(undefined),
   bos_token: SpecialText.nullish().catch(undefined),
   eos_token: SpecialText.nullish().catch(undefined),
-  added_tokens_decoder: z
-    .record(z.string(), z.object({ content: z.string() }))
-    .nullish()
-    .catch(undefined),
+  // Releases differ in whether each is its text alone.
+  added_tokens_decoder: z.record(z.string(), SpecialText).nullish().catch(undefined),
 });
 
 /**
- * vLLM by `/v1/completions` with token ids in and, by `return_token_ids` (v0.10.2 and later), out. After vLLM's sources
- * (entrypoints/openai/completion, entrypoints/serve/tokenize); it was not tried on a server.
+ * vLLM by `/v1/completions` with token ids in and, by `return_token_ids`, out; v0.11 and later. After vLLM's sources
+ * (entrypoints/openai/completion, entrypoints/serve/tokenize) and what a server of v0.32 was seen to do.
  *
- * Grammars: its `structured_outputs.grammar` takes a notation that is like ours, by a backend of the operator's choice;
- * whether all that we write is understood alike was not tried, so we do not say that it is.
+ * Grammars: `structured_outputs.grammar` takes GBNF. xgrammar, which is its backend unless the operator chose another, was
+ * seen to read those that we write as we mean them. Its log probabilities are those before sampling, under a grammar too.
  */
 export const VLLM: Dialect = {
-  capabilities: { logprobs: true, grammar: false },
+  capabilities: { logprobs: true, grammar: true },
   path: '/v1/completions',
   tellsTaken: false,
   tokens: createPieceTokens,
-  body: ({ prompt, tokensMax, sampling, logprobs, endTokens }, model) => ({
+  body: ({ prompt, tokensMax, sampling, gbnf, logprobs, endTokens, markers }, model) => ({
     model,
     prompt,
     max_tokens: tokensMax,
@@ -63,7 +61,9 @@ export const VLLM: Dialect = {
     stream_options: { include_usage: true },
     return_token_ids: true,
     ...samplingWords(sampling, { seed: 'seed' }),
+    ...specialWords(markers),
     ...(endTokens.length > 0 ? { stop_token_ids: endTokens } : {}),
+    ...(gbnf === undefined ? {} : { structured_outputs: { grammar: gbnf } }),
     ...(logprobs ? { logprobs: logprobs.top } : {}),
   }),
   answer: createVllmAnswer,
@@ -73,8 +73,8 @@ export const VLLM: Dialect = {
   },
 };
 
-function createVllmAnswer({ markers, logprobs }: PhaseCall, { faults }: AnswerNeeds): Answer<Heard> {
-  const units = createHeardUnits(markers);
+function createVllmAnswer({ logprobs }: PhaseCall, { faults }: AnswerNeeds): Answer<Heard> {
+  const units = createHeardUnits();
   let reason: 'end' | 'length' | undefined;
   let cachedTokens: number | undefined;
   return {
@@ -137,7 +137,7 @@ async function tokenizerOf({ connection }: DiscoveryNeeds) {
     (value) => TokenizerConfig.safeParse(value).data,
     () => undefined,
   );
-  const added = Object.values(config?.added_tokens_decoder ?? {}).map(({ content }) => content);
+  const added = Object.values(config?.added_tokens_decoder ?? {});
   return {
     ...present({ serverTemplate: config?.chat_template, bosToken: config?.bos_token, eosToken: config?.eos_token }),
     added,

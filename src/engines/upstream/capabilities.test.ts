@@ -10,6 +10,8 @@ test('what an operator declares is passed on besides, but nothing that is ours t
   assert.deepEqual(of('unknown', ['top_a', 'stream', 'messages', 'n', 'top_a']).forwards, ['top_a']);
   assert.ok(of('vllm', ['my_field']).forwards?.includes('my_field'));
   assert.ok(of('vllm').forwards?.includes('structured_outputs'));
+  // Of the words before those, it ignores all and says nothing.
+  assert.ok(!of('vllm').forwards?.some((name) => name.startsWith('guided_')));
   for (const kind of SERVER_KINDS) assert.ok(!of(kind, ['stream', 'max_tokens']).forwards?.includes('max_tokens'));
 });
 

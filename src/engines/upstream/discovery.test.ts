@@ -76,13 +76,27 @@ test('vllm and sglang are known by who owns their models, and tell the context',
   assert.equal((await engine.model()).contextTokens, 32768);
   assert.equal(engine.capabilities.thinking, 'switch');
   assert.equal(engine.capabilities.unheardSampling, undefined);
-  await using sglang = await testServer({
-    '/v1/models': { data: [{ id: 'x', owned_by: 'sglang', max_model_len: 8192 }] },
+  const sglang = { '/v1/models': { data: [{ id: 'x', owned_by: 'sglang', max_model_len: 8192 }] } };
+  await using older = await testServer({
+    ...sglang,
     '/get_model_info': { model_path: 'x', is_generation: true, has_image_understanding: true },
   });
-  const model = await sglang.engine({ contextTokens: undefined }).model();
+  const model = await older.engine({ contextTokens: undefined }).model();
   assert.equal(model.contextTokens, 8192);
   assert.deepEqual(model.abilities, { vision: true });
+  // As v0.5.23 says it.
+  const told = { reasoning_parser: null, has_image_understanding: false, has_audio_understanding: false };
+  for (const [parsers, abilities] of [
+    [{ tool_call_parser: null }, { tools: false }],
+    [{ tool_call_parser: 'qwen25' }, { tools: true }],
+    [
+      { tool_call_parser: 'qwen25', reasoning_parser: 'qwen3' },
+      { tools: true, thinking: 'native' },
+    ],
+  ] as const) {
+    await using server = await testServer({ ...sglang, '/model_info': { ...told, ...parsers } });
+    assert.deepEqual((await server.engine().model()).abilities, { vision: false, audio: false, ...abilities });
+  }
 });
 
 test('what is declared goes before what is told', async () => {

@@ -61,7 +61,13 @@ const Props = z.object({
   eos_token: Text,
 });
 
-const ModelInfo = z.object({ has_image_understanding: Flag, has_audio_understanding: Flag });
+const ModelInfo = z.object({
+  has_image_understanding: Flag,
+  has_audio_understanding: Flag,
+  /** Null where it was started without one, and finds no calls; absent in older releases. */
+  tool_call_parser: z.string().nullable().optional().catch(undefined),
+  reasoning_parser: Text,
+});
 
 /** Who owns a model, in the list of models, by the servers that say themselves. */
 const OWNERS: ReadonlyMap<string | null | undefined, ServerKind> = new Map([
@@ -107,9 +113,16 @@ async function askKind(kind: ServerKind, ask: (path: string) => Promise<Told>): 
       return { ...fromProps(Props.safeParse(value).data), ...present({ failure }) };
     }
     case 'sglang': {
-      const { value, failure } = await ask('/get_model_info');
+      const newer = await ask('/model_info');
+      const { value, failure } = newer.value === undefined ? await ask('/get_model_info') : newer;
       const info = ModelInfo.safeParse(value).data;
-      const abilities = present({ vision: info?.has_image_understanding, audio: info?.has_audio_understanding });
+      const parser = info?.tool_call_parser;
+      const abilities = present({
+        vision: info?.has_image_understanding,
+        audio: info?.has_audio_understanding,
+        tools: parser === undefined ? undefined : parser !== null,
+        thinking: info?.reasoning_parser ? ('native' as const) : undefined,
+      });
       return { abilities, ...present({ failure }) };
     }
     default:

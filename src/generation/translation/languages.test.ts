@@ -44,6 +44,19 @@ describe('languages', () => {
       ['工程师在暴风雨来临之前修好了桥。', 'zh'],
       ['', undefined],
       ['12 34', undefined],
+      ['Hi!', undefined],
+      ['Jeg er trett fordi jeg har jobbet hele natten.', 'nb'],
+    ] as const)
+      assert.equal((await detectLanguage(text))?.code, code, text);
+  });
+
+  it('are detected by what somebody said, not by markup, addresses and code around it', async () => {
+    for (const [text, code] of [
+      ['<div class="container"><p>Hallo Welt</p></div>', 'de'],
+      ['Lauf `npm install --save-dev typescript` jetzt', 'de'],
+      ['```\nconsole.log("This is the main function of this program");\n```\nDas ist der Quelltext.', 'de'],
+      ['请运行 `npm run build` 然后打开 https://example.com/docs/index', 'zh'],
+      ['https://example.com', undefined],
     ] as const)
       assert.equal((await detectLanguage(text))?.code, code, text);
   });

@@ -34,12 +34,17 @@ describe('protected parts', () => {
     ],
     ['请看https://a.example/b。', ['https://a.example/b']],
     ['Write to first.last+tag@mail.example.com!', ['first.last+tag@mail.example.com']],
+    ['Frag müller@bücher.example oder 找me@example.com吧-', ['müller@bücher.example', 'me@example.com']],
+    [
+      `<a title="a > b" href='{x}'>x</a> <b class="c">"d" > 'e'</b> <i title="never closed>`,
+      [`<a title="a > b" href='{x}'>`, '</a>', '<b class="c">', '</b>', '<i title="never closed>'],
+    ],
     ['It costs $5 and $6, 50% off @home.', []],
   ] as const)
     it(`of ${JSON.stringify(text)}`, () => assert.deepEqual(spansOf(text), [...spans]));
 
   it('take time that grows with the text', () => {
-    for (const unit of ['<a ', '{', '%(', '`', 'a@', 'http://', '&', '<!--', '[1']) {
+    for (const unit of ['<a ', '<a "', '<a "" \'', '{', '%(', '`', 'a@', 'http://', '&', '<!--', '[1']) {
       const started = performance.now();
       protectedSpans(unit.repeat(20_000));
       assert.ok(performance.now() - started < 2_000, unit);

@@ -8,6 +8,7 @@ import type { Language } from './languages.ts';
 import type { MemoryPair } from './memory.ts';
 import { addUsage, NO_USAGE, runText } from './run-text.ts';
 import type { RunText } from './run-text.ts';
+import { isAnnouncement } from './tidy-answer.ts';
 import type { Attempt } from './translate-segment.ts';
 import type { TranslationOptions } from './translation.ts';
 
@@ -83,8 +84,9 @@ export function createRuns(request: GenerationRequest, { generate, options, sour
     async run(attempt, spent = 0) {
       const room = { spent, spare: 1 };
       const told = await runOnce(attempt, LINE_END, room);
-      // A model that begins with an empty line has not said anything yet.
-      return told.text.trim() === '' && told.usage.completionTokens > 0 ? await runOnce(attempt, NO_STOP, room) : told;
+      // A model that begins with an empty line, or announces what follows, has not said anything yet.
+      const isBegun = told.text.trim() === '' || (told.reason === 'stop' && isAnnouncement(told.text, attempt.text));
+      return isBegun && told.usage.completionTokens > 0 ? await runOnce(attempt, NO_STOP, room) : told;
     },
     isLimited: Number.isFinite(left),
     usage: () => usage,

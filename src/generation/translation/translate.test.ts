@@ -85,6 +85,14 @@ describe('a translation', () => {
     assert.deepEqual(asked[0]?.examples, ['The red park is open today.', 'A']);
   });
 
+  it('shows the three nearest of the memory, the nearest first', async () => {
+    const { whole, asked } = createTranslator(upper);
+    const sources = ['The park was shut.', 'The park is open.', 'The park is shut.', 'The park is open now.'];
+    await whole(wishFor('The park is open today.', { memory: sources.map((source) => ({ source, target: 'x' })) }));
+    const shown = asked[0]?.examples.filter((each) => each !== 'x');
+    assert.deepEqual(shown, ['The park is open.', 'The park is open now.', 'The park is shut.']);
+  });
+
   it('has the caller’s token limit for all segments together', async () => {
     const { whole, asked } = createTranslator(upper);
     const limited = await whole(wishFor('One.\nTwo.\nThree.', {}, { maxTokens: 2 }));
@@ -239,6 +247,18 @@ describe('a translation', () => {
     assert.ok(asked.some(({ instruction }) => /do not leave it out/.test(instruction)));
   });
 
+  it('reads on where a line only announces the translation, and takes a colon that stays', async () => {
+    const { whole, asked } = createTranslator(({ text, request }) => {
+      if (text.startsWith('Colon')) return 'Doppelpunkt:';
+      return request.stop.strings.length > 0 ? 'Hier ist es:' : 'Hier ist es:\n\nEins.\nNote';
+    });
+    assert.equal((await whole(wishFor('One.'))).text, 'Eins.');
+    assert.equal(asked.length, 2);
+    assert.equal((await whole(wishFor('Colon'))).text, 'Doppelpunkt:');
+    assert.equal(asked.length, 3);
+    assert.equal((await whole(wishFor('Colon.'))).text, 'Doppelpunkt:');
+  });
+
   it('asks again where the answer is the text itself, unless the languages are the same', async () => {
     const echo = ({ instruction, text }: { readonly instruction: string; readonly text: string }): string =>
       instruction.includes('Do not repeat') ? 'Der Park.' : text;
@@ -257,6 +277,7 @@ describe('a translation', () => {
       message: 'Range of input length should be [1, 8192] (messages: 0 tokens)',
     });
     const long = 'a '.repeat(8_192);
+    assert.equal((await whole(wishFor(long))).text, long.toUpperCase());
     await assert.rejects(whole(wishFor(long, { domains: 'b' })), {
       message: /should be \[1, 8192\] \(messages: 8193 tokens\)/,
     });
@@ -345,6 +366,7 @@ describe('terms of a translation', () => {
     const { text, terms } = await whole(wishFor('The park is big.', { terms: park }));
     assert.deepEqual([text, terms], ['Der Stadtgarten.', '1/1']);
     assert.match(asked[2]?.instruction ?? '', /Keep "Stadtgarten" as it is\./);
+    assert.doesNotMatch(asked[2]?.instruction ?? '', /"park"/);
   });
 
   it('that the model translates even then are marks to it, as protected parts are', async () => {

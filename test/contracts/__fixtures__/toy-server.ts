@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
+import { readGbnf } from '../../../src/grammar/__fixtures__/gbnf.ts';
 
 /** A server that speaks like others, on a model that costs nothing: its tokens are bytes, and it counts words for ever. */
 export interface ToyServer {
@@ -18,6 +19,7 @@ export const TOY_SLOTS = 3;
 
 const SPECIAL = ['<|im_start|>', '<|im_end|>', '<|endoftext|>'];
 const FIRST_SPECIAL = 256;
+const END_TOKEN = FIRST_SPECIAL + SPECIAL.indexOf('<|endoftext|>');
 
 const TEMPLATE =
   "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n";
@@ -42,11 +44,16 @@ function said(prompt: readonly number[]): number {
 
 type Body = Readonly<Record<string, unknown>>;
 
+/** Why an answer ends with a token. */
+type End = 'length' | 'stop' | undefined;
+
 interface Speech {
   readonly from: number;
+  /** Follows it in the place of speaking. */
+  readonly grammar?: string | undefined;
   readonly tokensMax: number;
   /** One event for each token. */
-  readonly event: (token: number, count: number, isLast: boolean) => object;
+  readonly event: (token: number, count: number, end: End) => object;
   readonly tail: readonly unknown[];
 }
 
@@ -54,7 +61,11 @@ export async function startToyServer(): Promise<ToyServer> {
   let busy = 0;
   const waiting: (() => void)[] = [];
 
-  const speak = async (response: ServerResponse, { from, tokensMax, event, tail }: Speech): Promise<void> => {
+  const speak = async (response: ServerResponse, speech: Speech): Promise<void> => {
+    const { from, grammar, tokensMax, event, tail } = speech;
+    const words = grammar === undefined ? undefined : [...Buffer.from(readGbnf(grammar).walk(() => 0)), END_TOKEN];
+    const tokenAt = (at: number): number => (words ? words[at] : SPEECH[(from + at) % SPEECH.length]) ?? 0;
+    const length = Math.min(tokensMax, words?.length ?? tokensMax);
     while (busy >= TOY_SLOTS && !response.destroyed) {
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
@@ -65,9 +76,10 @@ export async function startToyServer(): Promise<ToyServer> {
     busy++;
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     response.flushHeaders();
-    for (let count = 1; count <= tokensMax && !response.destroyed; count++) {
-      const token = SPEECH[(from + count - 1) % SPEECH.length] ?? 0;
-      const isTaken = response.write(`data: ${JSON.stringify(event(token, count, count === tokensMax))}\n\n`);
+    for (let count = 1; count <= length && !response.destroyed; count++) {
+      const token = tokenAt(count - 1);
+      const end: End = token === END_TOKEN ? 'stop' : count === length ? 'length' : undefined;
+      const isTaken = response.write(`data: ${JSON.stringify(event(token, count, end))}\n\n`);
       if (!isTaken) await Promise.race([once(response, 'drain'), once(response, 'close')]);
       if (count % 4 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
@@ -83,25 +95,27 @@ export async function startToyServer(): Promise<ToyServer> {
     '/tokenizer_info': () => ({
       chat_template: TEMPLATE,
       eos_token: '<|endoftext|>',
-      added_tokens_decoder: Object.fromEntries(SPECIAL.map((content, at) => [FIRST_SPECIAL + at, { content }])),
+      added_tokens_decoder: Object.fromEntries(SPECIAL.map((content, at) => [FIRST_SPECIAL + at, content])),
     }),
-    '/get_server_info': () => ({ incremental_streaming_output: false }),
+    '/server_info': () => ({ incremental_streaming_output: false }),
     '/tokenize': ({ prompt }) => ({ tokens: encode(String(prompt)) }),
     '/detokenize': ({ tokens }) => ({ prompt: decode(tokens as number[]) }),
     '/v1/completions': (body, response) => {
       const prompt = body['prompt'] as number[];
       const top = body['logprobs'] as number | undefined;
+      const { grammar } = (body['structured_outputs'] ?? {}) as { grammar?: string };
       return speak(response, {
         from: said(prompt),
+        grammar,
         tokensMax: Number(body['max_tokens']),
-        event: (token, _, isLast) => ({
+        event: (token, _, end) => ({
           choices: [
             {
               index: 0,
-              text: decode([token]),
+              text: end === 'stop' ? '' : decode([token]),
               token_ids: [token],
               logprobs: top === undefined ? null : completionLogprobs(token, top),
-              finish_reason: isLast ? 'length' : null,
+              finish_reason: end ?? null,
               stop_reason: null,
             },
           ],
@@ -111,16 +125,21 @@ export async function startToyServer(): Promise<ToyServer> {
     },
     '/generate': (body, response) => {
       const prompt = body['input_ids'] as number[];
-      const { max_new_tokens: tokensMax } = body['sampling_params'] as { max_new_tokens: number };
+      const { max_new_tokens: tokensMax, ebnf: grammar } = body['sampling_params'] as {
+        max_new_tokens: number;
+        ebnf?: string;
+      };
       let text = '';
       const ids: number[] = [];
       return speak(response, {
         from: said(prompt),
+        grammar,
         tokensMax,
-        event: (token, count, isLast) => {
-          text += decode([token]);
+        event: (token, count, end) => {
+          if (end !== 'stop') text += decode([token]);
           ids.push(token);
-          const reason = isLast ? { type: 'length', length: tokensMax } : null;
+          const reasons = { length: { type: 'length', length: tokensMax }, stop: { type: 'stop', matched: token } };
+          const reason = end ? reasons[end] : null;
           const counts = { prompt_tokens: prompt.length, completion_tokens: count, cached_tokens: 0 };
           return { text, output_ids: ids, meta_info: { id: 'x', finish_reason: reason, ...counts } };
         },
@@ -138,9 +157,10 @@ export async function startToyServer(): Promise<ToyServer> {
     const body: Body = request.method === 'POST' ? JSON.parse(await readText(request)) : {};
     const route = routes[request.url ?? ''];
     const prompt = promptTokens(body);
-    const refusal = !route ? 404 : prompt >= TOY_CONTEXT_TOKENS ? 400 : undefined;
+    const biased = biasRefused(body);
+    const refusal = !route ? 404 : prompt >= TOY_CONTEXT_TOKENS || biased ? 400 : undefined;
     if (refusal !== undefined || !route) {
-      const message = `This model's maximum context length is ${TOY_CONTEXT_TOKENS} tokens, you asked for ${prompt}.`;
+      const message = biased ?? `This model's maximum context length is ${TOY_CONTEXT_TOKENS} tokens, you asked for ${prompt}.`;
       return void response.writeHead(refusal ?? 404).end(JSON.stringify({ error: { message } }));
     }
     const told = route(body, response);
@@ -164,6 +184,14 @@ function promptTokens({ prompt, input_ids: ids, messages }: Body): number {
   const tokens = prompt ?? ids;
   if (Array.isArray(tokens)) return tokens.length;
   return Array.isArray(messages) ? encode(JSON.stringify(messages)).length : 0;
+}
+
+/** What no token of its vocabulary is biased by, as one server says it. */
+function biasRefused({ sampling_params: params }: Body): string | undefined {
+  const { logit_bias: bias = {} } = (params ?? {}) as { logit_bias?: object };
+  const last = FIRST_SPECIAL + SPECIAL.length - 1;
+  const beyond = Object.keys(bias).find((id) => Number(id) > last);
+  return beyond && `logit_bias must has keys in [0, ${last}], got ${beyond}.`;
 }
 
 const completionLogprobs = (token: number, top: number) => ({
@@ -190,13 +218,13 @@ function chatSpeech(body: Body): Speech {
   return {
     from: 0,
     tokensMax: length,
-    event: (token, _, isLast) => ({
+    event: (token, _, end) => ({
       choices: Array.from({ length: choices }, (__, index) => ({
         index,
         delta: { content: decode([token]) },
         ...(body['logprobs'] === true ? { logprobs: logprobsOf(decode([token])) } : {}),
-        finish_reason: !isLast ? null : stop === undefined ? 'length' : 'stop',
-        ...(isLast && stop !== undefined ? { stop_reason: stop } : {}),
+        finish_reason: !end ? null : stop === undefined ? 'length' : 'stop',
+        ...(end && stop !== undefined ? { stop_reason: stop } : {}),
       })),
     }),
     tail: [{ choices: [], usage: { prompt_tokens: promptTokens(body), completion_tokens: choices * length } }, '[DONE]'],

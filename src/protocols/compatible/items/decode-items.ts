@@ -38,7 +38,8 @@ export function decodeItems(items: readonly WireItem[]): readonly Message[] {
         if (item.role === 'assistant') {
           const content = decodeContent(item.content);
           // What is said beside calls is of one message with them, also behind them.
-          if (open && open.content.length === 0 && open.results.length === 0) open.content.push(...content);
+          if (open && open.results.length === 0 && (open.calls.length > 0 || open.content.length === 0))
+            open.content.push(...content);
           else open = say('assistant', content);
           open.thoughts.push(...thoughts.splice(0));
         } else if (item.role === 'user') {

@@ -34,6 +34,8 @@ export function chatFields(wire: ResponseWire): SharedFields {
       tool_stream: true,
       enable_thinking: effort ? effort !== 'none' : wire.enable_thinking,
       reasoning_effort: effort,
+      thinking_budget: wire.thinking_budget,
+      preserve_thinking: wire.preserve_thinking,
       stream: wire.stream,
     },
     place: (field) =>

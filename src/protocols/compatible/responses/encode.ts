@@ -16,10 +16,10 @@ export type ResponseObject = Readonly<Record<string, unknown>> & {
 /** The whole answer. @param completedAt Unix seconds. */
 export function encode(head: ResponseHead, { choices, usage }: GenerationResult, completedAt: number): ResponseObject {
   const { blocks = [], reason = 'stop' } = choices[0] ?? {};
-  const told = blocks.filter(saysSomething);
-  const last = Math.max(told.length, 1) - 1;
-  const output = (told.length > 0 ? told : [EMPTY]).map((block, index) =>
-    outputItem(block, block, { head, index }, index === last ? LAST_STATUS[reason] : 'completed'),
+  const said = blocks.filter(saysSomething);
+  const told = lacksAnswer(said, reason) ? [...said, EMPTY] : said;
+  const output = told.map((block, index) =>
+    outputItem(block, block, { head, index }, index === told.length - 1 ? LAST_STATUS[reason] : 'completed'),
   );
   const isCut = reason === 'length';
   return tell(head, {
@@ -35,7 +35,10 @@ export function encode(head: ResponseHead, { choices, usage }: GenerationResult,
 export const saysSomething = (block: Block & Said): boolean =>
   block.type === 'tool-call' || block.text !== '' || block.logprobs.length > 0;
 
-/** An answer that says nothing is a message all the same: agents take an answer without one for unfinished. */
+/** What is complete and neither says nor calls anything is a message all the same: agents take it for unfinished otherwise. */
+export const lacksAnswer = (told: readonly { readonly type: string }[], reason: FinishReason): boolean =>
+  reason !== 'length' && told.every(({ type }) => type === 'reasoning');
+
 const EMPTY: Block & Said = { type: 'text', ...NOTHING };
 
 /** What the last item is when the answer ended for this reason; those before it are complete. */

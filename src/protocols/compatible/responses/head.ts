@@ -1,5 +1,5 @@
-import { isFunctionTool } from './schema.ts';
 import type { ModelEntry } from '../../../catalogue/model.ts';
+import { isFunctionTool } from './schema.ts';
 import type { ResponseWire, WireTool } from './schema.ts';
 
 /** What every object of one response repeats. */
@@ -35,7 +35,7 @@ export function askedFields(wire: ResponseWire, { sampling }: Pick<ModelEntry, '
     top_logprobs: wire.top_logprobs ?? 0,
     presence_penalty: sampling.presencePenalty ?? 0,
     frequency_penalty: sampling.frequencyPenalty ?? 0,
-    text: { format: text?.format ?? { type: 'text' }, ...(text?.verbosity ? { verbosity: text.verbosity } : {}) },
+    text: { format: tellFormat(text?.format), ...(text?.verbosity ? { verbosity: text.verbosity } : {}) },
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     store: wire.store ?? true,
     truncation: wire.truncation ?? 'disabled',
@@ -58,6 +58,11 @@ const tellTool = (tool: WireTool): object =>
         strict: tool.strict ?? null,
       }
     : tool;
+
+const tellFormat = (format: NonNullable<ResponseWire['text']>['format']): object =>
+  format?.type === 'json_schema'
+    ? { ...format, description: format.description ?? null, strict: format.strict ?? false }
+    : (format ?? { type: 'text' });
 
 export const conversationId = ({ conversation }: ResponseWire): string | undefined =>
   (typeof conversation === 'string' ? conversation : conversation?.id) ?? undefined;

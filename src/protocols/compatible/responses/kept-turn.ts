@@ -12,6 +12,9 @@ interface TurnEnd {
   keep(result: GenerationResult): Promise<ResponseObject>;
 }
 
+type Step = IteratorResult<readonly ResponseEvent[]>;
+type Running = Exclude<GenerationEvent, { readonly type: 'end' }>;
+
 /**
  * A generation as a turn: kept before its end is told, and without a trace when it breaks off, fails, or nobody reads on.
  *
@@ -24,41 +27,44 @@ export function keptTurn(
   const source = batches[Symbol.asyncIterator]();
   const fold = createFold();
   let isKept = false;
+  let isGone = false;
 
-  const take = (
-    step: IteratorResult<readonly GenerationEvent[], unknown>,
-  ): IteratorResult<readonly ResponseEvent[]> | Promise<IteratorResult<readonly ResponseEvent[]>> => {
-    if (step.done === true) {
-      if (!isKept) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
-      return { done: true, value: undefined };
-    }
-    const told: ResponseEvent[] = [];
-    let isOver = false;
-    for (const event of step.value) {
-      fold.push(event);
-      if (event.type === 'end') isOver = true;
-      else told.push(event);
-    }
-    if (!isOver) return { done: false, value: told };
-    return keep(fold.result()).then((response) => {
-      isKept = true;
-      told.push({ type: 'response-end', response });
-      return { done: false, value: told };
-    });
-  };
   const fail = async (error: unknown): Promise<never> => {
     await turn.abandon();
     throw error;
   };
+  const take = (step: IteratorResult<readonly GenerationEvent[], unknown>): Step | Promise<Step> => {
+    // Who left before the end was read gets no turn.
+    if (isGone) return OVER;
+    if (step.done === true) {
+      return isKept ? OVER : fail(new ServiceError('engine-failed', 'The answer broke off before its end.'));
+    }
+    for (const event of step.value) fold.push(event);
+    if (isRunning(step.value)) return { done: false, value: step.value };
+    return end(step.value.filter(isOfRun)).catch(fail);
+  };
+  const end = async (told: readonly Running[]): Promise<Step> => {
+    const response = await keep(fold.result());
+    isKept = true;
+    return { done: false, value: [...told, { type: 'response-end', response }] };
+  };
 
   return {
     [Symbol.asyncIterator]: () => ({
-      next: () => source.next().then(take).catch(fail),
+      next: () => source.next().then(take, fail),
       async return() {
+        isGone = true;
         await source.return?.();
         await turn.abandon();
-        return { done: true, value: undefined };
+        return OVER;
       },
     }),
   };
 }
+
+const OVER = { done: true, value: undefined } as const;
+
+/** The end comes last, and once. */
+const isRunning = (batch: readonly GenerationEvent[]): batch is readonly Running[] => batch.at(-1)?.type !== 'end';
+
+const isOfRun = (event: GenerationEvent): event is Running => event.type !== 'end';

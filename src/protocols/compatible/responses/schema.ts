@@ -81,7 +81,10 @@ export const ResponseBody = z.object({
   top_p: PARAMETERS.top_p,
   top_logprobs: PARAMETERS.top_logprobs,
   max_output_tokens: z.int().min(1).nullish(),
-  enable_thinking: z.boolean().nullish(),
+  // Of the chat interface, as enable_thinking is: clients send them along.
+  enable_thinking: PARAMETERS.enable_thinking,
+  thinking_budget: PARAMETERS.thinking_budget,
+  preserve_thinking: PARAMETERS.preserve_thinking,
   reasoning: z
     .object({
       effort: PARAMETERS.reasoning_effort,

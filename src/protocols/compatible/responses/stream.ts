@@ -4,7 +4,7 @@ import { assert } from '../../../lib/assert.ts';
 import { escapeLineEnds, sseComment } from '../../../lib/sse.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { status } from '../errors.ts';
-import { encodeBegun, encodeFailed, LAST_STATUS } from './encode.ts';
+import { encodeBegun, encodeFailed, lacksAnswer, LAST_STATUS } from './encode.ts';
 import type { ResponseHead } from './head.ts';
 import { itemId, NOTHING, openedItem, outputItem, summaryPart, tellLogprobs, textPart } from './output-item.ts';
 import type { OutputItem, OutputStatus, Said } from './output-item.ts';
@@ -22,9 +22,9 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
   let sequence = 0;
   let hasBegun = false;
   let isEnded = false;
-  /** What is being said, and its item once it has said something. */
-  let block: Block | undefined;
   let open: OpenItem | undefined;
+  /** What has begun and has said nothing yet: until it does, the item before it may still be the last. */
+  let waiting: Block | undefined;
 
   const frame = (type: string, facts: object, code = 200): string => {
     const data = JSON.stringify({ type, ...facts, sequence_number: sequence });
@@ -38,24 +38,19 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
     return frame('response.created', { response }) + frame('response.in_progress', { response });
   };
 
-  const openItem = (opened: Block): { readonly item: OpenItem; readonly text: string } => {
+  const openItem = (block: Block): string => {
+    const closed = closeItem('completed');
     const place = { head, index: output.length };
-    const item = createOpenItem(opened, itemId(opened, place), place.index);
-    const added = frame('response.output_item.added', { output_index: place.index, item: openedItem(opened, place) });
-    return { item, text: added + item.frames.opened.map(([type, facts]) => frame(type, facts)).join('') };
-  };
-
-  const startItem = (): string => {
-    assert(block, 'a delta comes after the start of its block');
-    const { item, text } = openItem(block);
-    open = item;
-    return text;
+    open = createOpenItem(block, itemId(block, place), place.index);
+    waiting = undefined;
+    const added = frame('response.output_item.added', { output_index: place.index, item: openedItem(block, place) });
+    return closed + added + open.frames.opened.map(([type, facts]) => frame(type, facts)).join('');
   };
 
   const delta = (text: string, logprobs: readonly TokenLogprob[]): string => {
     if (text === '' && logprobs.length === 0) return '';
-    const start = open ? '' : startItem();
-    assert(open, 'an item was opened');
+    const start = waiting ? openItem(waiting) : '';
+    assert(open, 'a delta comes after the start of its block');
     open.say(text, logprobs);
     const told = open.hasLogprobs && logprobs.length > 0 ? JSON.stringify(tellLogprobs(logprobs)) : '[]';
     const before = sequence++;
@@ -72,7 +67,6 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
     const done = frame('response.output_item.done', { output_index: output.length, item });
     output.push(item);
     open = undefined;
-    block = undefined;
     return closing.join('') + done;
   };
 
@@ -80,11 +74,9 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
     switch (event.type) {
       case 'start':
         return begin();
-      case 'block-start': {
-        const closed = closeItem('completed');
-        block = event.block;
-        return event.block.type === 'tool-call' ? closed + startItem() : closed;
-      }
+      case 'block-start':
+        waiting = event.block;
+        return event.block.type === 'tool-call' ? openItem(event.block) : '';
       case 'block-delta':
         return delta(event.text, event.logprobs ?? []);
       case 'block-end':
@@ -92,9 +84,8 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
       case 'choice-end': {
         const as = LAST_STATUS[event.reason];
         const closed = closeItem(as);
-        if (output.length > 0) return closed;
-        block = { type: 'text' };
-        return startItem() + closeItem(as);
+        if (!lacksAnswer(output, event.reason)) return closed;
+        return closed + openItem({ type: 'text' }) + closeItem(as);
       }
       case 'response-end':
         isEnded = true;

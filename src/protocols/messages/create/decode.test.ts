@@ -3,12 +3,13 @@ import { describe, test } from 'node:test';
 import type { Message } from '../../../core/message.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import { parseBody } from '../../parse.ts';
-import { decode } from './decode.ts';
+import { decode, decodePrompt } from './decode.ts';
 import { MessagesBody } from './schema.ts';
 
 const user = { role: 'user', content: 'Hi' };
 const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more });
 const said = (role: Message['role'], words: string, more: object = {}) => ({ role, content: [text(words)], ...more });
+const parts = Array.from({ length: 6 }, () => ({ type: 'text' as const, text: 'a' }));
 const MARK = { cache_control: { type: 'ephemeral' } };
 
 function read(fields: object): GenerationRequest {
@@ -87,6 +88,19 @@ describe('turns', () => {
         ['tool', 'b'],
       ],
     );
+  });
+
+  test('of one role take time linear in their number', () => {
+    const wire = {
+      model: 'm',
+      messages: Array.from({ length: 10_000 }, () => ({ role: 'user' as const, content: parts })),
+    };
+    const before = process.threadCpuUsage();
+    const [message] = decodePrompt(wire).messages;
+    const { user: computed, system: moved } = process.threadCpuUsage(before);
+    // A square takes five seconds and more, most of them to move memory.
+    assert.ok(computed + moved < 2_000_000, `${computed + moved} µs`);
+    assert.equal(message?.content.length, 10_000 * parts.length + 9_999);
   });
 
   test('of the assistant at the end are the beginning of the answer', () => {

@@ -45,28 +45,31 @@ function decodeSystem(system: PromptWire['system']): readonly Message[] {
 
 /** Turns of one role in a row are one message; a result of a call is a message of its own, in its place. */
 function decodeTurns(turns: readonly WireTurn[]): readonly Message[] {
-  const messages: Message[] = [];
-  const prefill = prefillOf(turns).at(-1);
-  for (const [index, turn] of turns.entries()) {
-    if (isSilent(turn)) continue;
-    const isPrefill = index === prefill;
-    for (const message of decodeTurn(turn)) {
-      const last = messages.at(-1);
-      const joined = last && last.role === message.role && message.role !== 'tool' ? join(last, message) : undefined;
-      if (joined) messages.pop();
-      messages.push({ ...(joined ?? message), ...(isPrefill ? { partial: true } : {}) });
-    }
+  const runs: [Message, ...Message[]][] = [];
+  for (const message of turns.flatMap((turn) => (isSilent(turn) ? [] : decodeTurn(turn)))) {
+    const last = runs.at(-1);
+    if (last && last[0].role === message.role && message.role !== 'tool') last.push(message);
+    else runs.push([message]);
   }
-  return messages;
+  const messages = runs.map(join);
+  const last = messages.at(-1);
+  return last && prefillOf(turns).length > 0 ? messages.with(-1, { ...last, partial: true }) : messages;
 }
 
-function join(one: Message, other: Message): Message {
-  const toolCalls = [...(one.toolCalls ?? []), ...(other.toolCalls ?? [])];
-  const reasoning = [one.reasoning, other.reasoning].filter((each) => each !== undefined).join('\n');
-  const between: readonly Part[] = one.content.length > 0 && other.content.length > 0 ? [textPart('\n\n')] : [];
+/** Of all at once: one by one, each would copy what came before it. */
+function join(run: readonly [Message, ...Message[]]): Message {
+  const [first] = run;
+  if (run.length === 1) return first;
+  const content: Part[] = [];
+  for (const message of run) {
+    if (content.length > 0 && message.content.length > 0) content.push(textPart('\n\n'));
+    for (const part of message.content) content.push(part);
+  }
+  const reasoning = run.flatMap((message) => message.reasoning ?? []).join('\n');
+  const toolCalls = run.flatMap((message) => message.toolCalls ?? []);
   return {
-    role: one.role,
-    content: [...one.content, ...between, ...other.content],
+    role: first.role,
+    content,
     ...(reasoning === '' ? {} : { reasoning }),
     ...(toolCalls.length > 0 ? { toolCalls } : {}),
   };

@@ -162,6 +162,18 @@ const REFUSED: readonly (readonly [object, string, string])[] = [
     'messages[4].content[0].tool_use_id',
     'a tool_result must answer a tool_use block',
   ],
+  [
+    turns(
+      user,
+      answered(call('a')),
+      asked(result('a')),
+      { role: 'system', content: 'x' },
+      answered(call('b')),
+      asked(result('a')),
+    ),
+    'messages[5].content[0].tool_use_id',
+    'a tool_result must answer',
+  ],
   // Tools.
   [{ tools: [{ name: 'f' }] }, 'tools[0].input_schema', 'Required parameter(tools[0].input_schema) missing'],
   [
@@ -227,6 +239,11 @@ const REFUSED: readonly (readonly [object, string, string])[] = [
       ...turns(user, { role: 'assistant', content: 'x' }),
       output_config: { format: { type: 'json_schema', schema: {} } },
     },
+    'messages[1]',
+    'the last message must be the user’s when a format is asked for',
+  ],
+  [
+    { ...turns(user, { role: 'assistant', content: 'x' }), output_format: { type: 'json_schema', schema: {} } },
     'messages[1]',
     'the last message must be the user’s when a format is asked for',
   ],
