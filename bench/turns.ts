@@ -42,7 +42,15 @@ export async function turns(modelsFolder: string, note: (text: string) => void):
       b.push(times[1] ?? NaN);
     }
     return [
-      { what: `first word of turn ${TURNS}`, unit: 'ms', a, b, peer: 'turn 2', ratio: ratioOf({ a, b }), goal: '≤ 1.5' },
+      {
+        what: `first word of turn ${TURNS}`,
+        unit: 'ms',
+        a,
+        b,
+        peer: 'turn 2',
+        ratio: ratioOf({ a, b }),
+        goal: '≤ 1.5',
+      },
     ];
   } finally {
     await child.stop();
