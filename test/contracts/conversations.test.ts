@@ -86,6 +86,7 @@ for (const { name, dialect } of DIALECTS) {
         assert.equal(await conversations.remove(stranger, 'conv_foreign'), false);
         assert.equal(await items.find(where, 'msg_foreign'), undefined);
         assert.deepEqual(await items.findMany(stranger, ['msg_foreign']), new Map());
+        assert.deepEqual(await items.sizes(stranger, ['msg_foreign']), new Map());
         assert.deepEqual(await items.page(where, { limit: 9, order: 'asc', ...PLENTY }), { items: [], hasMore: false });
         assert.deepEqual(await items.tail(where, PLENTY), { items: [], older: 0 });
         assert.deepEqual(await items.all(stranger, ['conv_foreign']), []);
@@ -180,6 +181,8 @@ for (const { name, dialect } of DIALECTS) {
         'msg_in_00000',
         'msg_out_00001',
       ]);
+      const { json } = item('msg_in_00000');
+      assert.deepEqual(await store.items.sizes(PLACE, many.slice(0, 451)), new Map([['msg_in_00000', json.length]]));
       assert.deepEqual(idsOf(await store.items.all(PLACE, ['resp_sides', 'conv_sides', 'nobody'])), [
         'msg_in_00000',
         'msg_in_00001',

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Item } from '../../core/item.ts';
-import { HISTORY_BYTES_MAX, HISTORY_ITEMS_MAX, TURN_LEASE_MS, TURN_RENEW_MS } from '../../core/limits.ts';
+import {
+  HISTORY_BYTES_MAX,
+  HISTORY_ITEMS_MAX,
+  REFERRED_BYTES_MAX,
+  TURN_LEASE_MS,
+  TURN_RENEW_MS,
+} from '../../core/limits.ts';
 import { sqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import type { Conversations } from '../conversations/conversation.ts';
@@ -272,6 +278,15 @@ describe('a stored response', () => {
     }
     const found = await responses.findItems(OWNER, ['resp_1_out', 'resp_1_in', 'msg_nobody']);
     assert.deepEqual([...found.keys()].toSorted(), ['resp_1_in', 'resp_1_out']);
+  });
+
+  it('has its items found up to what a body may have, an item counted as often as it is named', async () => {
+    const { json } = item('big');
+    const big = item('big', 'x'.repeat(REFERRED_BYTES_MAX / 2 - json.length));
+    await turn({ id: 'resp_1' }, { input: [big], output: [item('small')] });
+    const found = await responses.findItems(OWNER, ['big', 'big', 'msg_nobody']);
+    assert.deepEqual([...found.keys()], ['big']);
+    await assert.rejects(responses.findItems(OWNER, ['big', 'small', 'big']), { kind: 'too-large' });
   });
 
   it('lists its input alone', async () => {
