@@ -88,6 +88,15 @@ describe('creating a response', () => {
     assert.deepEqual([record?.isStored, abandoned], [true, 0]);
   });
 
+  test('neither tells nor keeps what opens the servers of its tools', async () => {
+    const mcp = { type: 'mcp', server_label: 'docs', server_url: 'https://tools.example' };
+    const secret = { headers: { Authorization: 'Bearer hidden' }, authorization: 'hidden' };
+    const { reply, records } = await asked({ tools: [{ ...mcp, ...secret }] });
+    const { tools } = JSON.parse(records[0]?.json ?? '') as { tools: unknown[] };
+    assert.deepEqual(tools, [mcp]);
+    assert.doesNotMatch(JSON.stringify([reply, records]), /hidden/);
+  });
+
   test('says how many items of the history were left out, those that were not read included', async () => {
     const history = [message('a', 'user'), message('b', 'assistant'), message('c', 'user')];
     const { reply } = await asked({ truncation: 'auto' }, { history, olderItems: 40 });
