@@ -216,6 +216,17 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal(await conversations.turnUntil(PLACE, 'conv_turn'), undefined);
     });
 
+    it('does not keep a conversation until the time of a clock that was set back', async () => {
+      const { conversations } = store;
+      await made('conv_clock');
+      const take = (turn: string, now: number) =>
+        conversations.takeTurn(PLACE, 'conv_clock', { turn, until: now + 10, now });
+      assert.ok(await take('before', NOW));
+      assert.equal(await take('a', NOW - 10), false);
+      assert.ok(await take('b', NOW - 11));
+      assert.equal(await conversations.renewTurn(PLACE, 'conv_clock', { turn: 'before', until: NOW }), false);
+    });
+
     it('follows a chain of responses as far as it is allowed to, and never round in a circle', async () => {
       for (let at = 0; at < 30; at++) {
         await store.responses.insert(response(`resp_c${at}`, at === 0 ? {} : { previous: `resp_c${at - 1}` }));
