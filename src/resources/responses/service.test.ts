@@ -244,6 +244,25 @@ describe('a chain of responses', () => {
     await assert.rejects(responses.begin(OWNER, { id: 'resp_4', previous: 'resp_hidden' }), gone('resp_hidden'));
   });
 
+  for (const [name, size] of [
+    ['as a whole', 0],
+    ['in part', HISTORY_BYTES_MAX],
+  ] as const) {
+    it(`is refused where a response is deleted while it is read ${name}`, async () => {
+      await turn({ id: 'resp_1' }, { input: [item('first', 'x'.repeat(size))] });
+      await turn({ id: 'resp_2', previous: 'resp_1' });
+      const all: Store['items']['all'] = async (...of) => {
+        await responses.delete(OWNER, 'resp_1');
+        return store.items.all(...of);
+      };
+      const reader = createResponses({ store: { ...store, items: { ...store.items, all } }, clock, every });
+      await assert.rejects(reader.begin(OWNER, { id: 'resp_3', previous: 'resp_2' }), {
+        kind: 'not-found',
+        message: "Response with id 'resp_1' not found.",
+      });
+    });
+  }
+
   it('is read from the newest backwards, through the middle of a response where the room ends', async () => {
     const large = (name: string) => item(name, 'x'.repeat(HISTORY_BYTES_MAX / 4));
     const conversation = await newConversation(item('msg_1'), item('msg_2'));
