@@ -8,6 +8,7 @@ import { systemClock } from '../../../lib/clock.ts';
 import type { TurnRecord } from '../../../resources/responses/response.ts';
 import { countedIds } from '../items/__fixtures__/counted-ids.ts';
 import { responseCreate } from './endpoint.ts';
+import { inputTokens } from './input-tokens.ts';
 
 const ENTRY: ModelEntry = {
   name: 'm',
@@ -109,5 +110,26 @@ describe('creating a response', () => {
       assert.match(String(reply), /\[1, 99\].* 41 items/);
       assert.deepEqual([Reflect.get(Object(reply), 'kind'), records.length, abandoned], ['context-exceeded', 0, 1]);
     }
+  });
+});
+
+describe('counting the tokens of a request', () => {
+  test('says what of its history was not read, or refuses as the request itself would be', async () => {
+    const endpoint = inputTokens({
+      catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+      responses: {
+        history: async () => ({ history: [message('a', 'user')], olderItems: 40 }),
+        findItems: async () => new Map(),
+      },
+      countPrompt: async () => ({ tokens: 7, ignored: [] }),
+      ids: countedIds(),
+    });
+    const counted = (truncation: string) => {
+      const body = { model: 'm', input: 'Hi', conversation: 'conv_1', truncation };
+      return endpoint.handle({ body, params: {}, query: new URLSearchParams(), headers: {} }, CONTEXT);
+    };
+    const reply = await counted('auto');
+    assert.deepEqual(Reflect.get(reply, 'headers'), { 'x-parley-dropped-items': '40' });
+    await assert.rejects(counted('disabled'), { kind: 'context-exceeded', message: /41 items/ });
   });
 });
