@@ -590,6 +590,12 @@ export const HISTORY_ITEMS_MAX = 10_000;
 /** Ours: their bytes of JSON. Beyond: the same. Holds a context of a million tokens and its escapes. */
 export const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
 
+/**
+ * Ours: bytes of the items that one request refers to by their ids, each as often as it does. Beyond: 413, as where they stood in
+ * its body.
+ */
+export const REFERRED_BYTES_MAX = 16 * 1024 * 1024;
+
 /** Ours: responses that one goes back along `previous_response_id`. Beyond: the oldest are not read. */
 export const HISTORY_LINKS_MAX = 10_000;
 

@@ -31,7 +31,7 @@ async function fitted({ turns, fixed, counts = true, tellsExcess = true, ...wish
     },
     async countPrompt(request) {
       if (!counts) throw new ServiceError('unsupported', 'cannot count');
-      log.push('count');
+      log.push(`count ${tokensOf(request)}`);
       return { tokens: tokensOf(request), ignored: [] };
     },
   });
@@ -69,11 +69,15 @@ describe('a history that is fitted', () => {
     test(name, async () => assert.equal((await fitted(wish)).dropped, dropped));
   }
 
-  test('is bisected: few counts for many turns', async () => {
-    const { dropped, log } = await fitted({ turns: Array.from({ length: 1_000 }, () => 1), fixed: 20 });
-    assert.equal(dropped, 1_000 - 67);
-    assert.ok(log.filter((each) => each === 'count').length <= 10, log.join());
-  });
+  for (const length of [69, 100, 1_000, 100_000]) {
+    test(`of ${length} turns is measured from its newest ones: few counts, and of prompts about as long as the context`, async () => {
+      const { dropped, log } = await fitted({ turns: Array.from({ length }, () => 1), fixed: 31 });
+      assert.equal(dropped, length - 56);
+      const counts = log.filter((each) => each.startsWith('count')).map((each) => Number(each.split(' ')[1]));
+      assert.ok(counts.length <= 12, log.join());
+      assert.ok(Math.max(...counts) < 2 * CONTEXT, log.join());
+    });
+  }
 
   for (const [name, wish] of [
     ['the engine cannot count', { counts: false }],

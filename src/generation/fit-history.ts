@@ -68,7 +68,10 @@ interface Bounds {
   readonly to: number;
 }
 
-/** By bisection. @returns undefined where the engine cannot count. */
+/**
+ * From the newest turn backwards in doubled steps, then by bisection: what is counted is never much longer than what fits,
+ * however long the history is. @returns undefined where the engine cannot count.
+ */
 async function fewest(
   { from, to }: Bounds,
   tokensMax: number,
@@ -76,6 +79,12 @@ async function fewest(
 ): Promise<number | undefined> {
   let [low, high] = [from, to];
   try {
+    for (let step = 1; low < high; step *= 2) {
+      const older = Math.max(from, high - step);
+      if ((await count(older)) <= tokensMax) high = older;
+      else low = older + 1;
+      if (low > from) break;
+    }
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
       if ((await count(middle)) <= tokensMax) high = middle;

@@ -39,7 +39,10 @@ export interface ConversationStore {
   remove(place: Place, id: string): Promise<boolean>;
   /** Gives out the next `count` positions, also 0, to one caller alone; the conversation counts as changed. */
   extend(place: Place, id: string, count: number, at: number): Promise<Extended | undefined>;
-  /** Takes the conversation for an answer until `until`, where no other one has it at `now`. */
+  /**
+   * Takes the conversation for an answer until `until`, where no other one has it at `now`. One that has it for more than
+   * twice as long was taken before the clock was set back, and counts for nothing: it would have it until then.
+   */
   takeTurn(place: Place, id: string, wish: { turn: string; until: number; now: number }): Promise<boolean>;
   /** Until when an answer has the conversation; undefined where none has. */
   turnUntil(place: Place, id: string): Promise<number | undefined>;
@@ -105,7 +108,13 @@ export function createConversationStore(db: Kysely<Database>, run: Run): Convers
       run(async () => {
         const row = await update(place, id)
           .set({ turn_id: turn, turn_until: until })
-          .where((eb) => eb.or([eb('turn_id', 'is', null), eb('turn_until', '<=', now)]))
+          .where((eb) =>
+            eb.or([
+              eb('turn_id', 'is', null),
+              eb('turn_until', '<=', now),
+              eb('turn_until', '>', now + 2 * (until - now)),
+            ]),
+          )
           .returning('id')
           .executeTakeFirst();
         return row !== undefined;

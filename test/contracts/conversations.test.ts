@@ -86,6 +86,7 @@ for (const { name, dialect } of DIALECTS) {
         assert.equal(await conversations.remove(stranger, 'conv_foreign'), false);
         assert.equal(await items.find(where, 'msg_foreign'), undefined);
         assert.deepEqual(await items.findMany(stranger, ['msg_foreign']), new Map());
+        assert.deepEqual(await items.sizes(stranger, ['msg_foreign']), new Map());
         assert.deepEqual(await items.page(where, { limit: 9, order: 'asc', ...PLENTY }), { items: [], hasMore: false });
         assert.deepEqual(await items.tail(where, PLENTY), { items: [], older: 0 });
         assert.deepEqual(await items.all(stranger, ['conv_foreign']), []);
@@ -180,6 +181,8 @@ for (const { name, dialect } of DIALECTS) {
         'msg_in_00000',
         'msg_out_00001',
       ]);
+      const { json } = item('msg_in_00000');
+      assert.deepEqual(await store.items.sizes(PLACE, many.slice(0, 451)), new Map([['msg_in_00000', json.length]]));
       assert.deepEqual(idsOf(await store.items.all(PLACE, ['resp_sides', 'conv_sides', 'nobody'])), [
         'msg_in_00000',
         'msg_in_00001',
@@ -211,6 +214,17 @@ for (const { name, dialect } of DIALECTS) {
       assert.ok(await take('then', NOW));
       assert.ok(await conversations.releaseTurn(PLACE, 'conv_turn', 'then'));
       assert.equal(await conversations.turnUntil(PLACE, 'conv_turn'), undefined);
+    });
+
+    it('does not keep a conversation until the time of a clock that was set back', async () => {
+      const { conversations } = store;
+      await made('conv_clock');
+      const take = (turn: string, now: number) =>
+        conversations.takeTurn(PLACE, 'conv_clock', { turn, until: now + 10, now });
+      assert.ok(await take('before', NOW));
+      assert.equal(await take('a', NOW - 10), false);
+      assert.ok(await take('b', NOW - 11));
+      assert.equal(await conversations.renewTurn(PLACE, 'conv_clock', { turn: 'before', until: NOW }), false);
     });
 
     it('follows a chain of responses as far as it is allowed to, and never round in a circle', async () => {

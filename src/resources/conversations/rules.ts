@@ -34,7 +34,12 @@ export function checkMetadata(metadata: Metadata): void {
   }
 }
 
-const codePointsOf = (text: string): number => Array.from(text).length;
+/** Without taking the text apart: it may be as long as a body. */
+function codePointsOf(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return count;
+}
 
 function refuse(param: string, rule: string): never {
   throw new ServiceError('invalid-request', `${param} ${rule}.`, { param });

@@ -44,8 +44,13 @@ async function readConversation(
 }
 
 async function readChain(tables: Tables, owner: Owner, newest: string): Promise<History> {
-  const links = await tables.responses.chain(owner, newest, HISTORY_LINKS_MAX);
+  const follow = () => tables.responses.chain(owner, newest, HISTORY_LINKS_MAX);
+  const links = await follow();
   refuseGap(links, newest);
+  /** Items of a response go with it and never alone: where some are missing, it was deleted while they were read. */
+  const refuseLoss = async (read: number, expected: number): Promise<void> => {
+    if (read !== expected) refuseGap(await follow(), newest);
+  };
 
   let itemsLeft = HISTORY_ITEMS_MAX;
   let bytesLeft = HISTORY_BYTES_MAX;
@@ -57,10 +62,12 @@ async function readChain(tables: Tables, owner: Owner, newest: string): Promise<
     whole.unshift(id);
   }
   const newer = await tables.items.all(owner, whole);
+  await refuseLoss(newer.length, HISTORY_ITEMS_MAX - itemsLeft);
   const [edge, ...beyond] = links.slice(whole.length);
   const root = links.at(-1);
   if (edge) {
     const { history, olderItems } = await readConversation(tables, owner, edge.id, { itemsLeft, bytesLeft });
+    await refuseLoss(history.length + olderItems, edge.itemCount);
     const unread = olderItems + beyond.reduce((sum, { itemCount }) => sum + itemCount, 0);
     return { history: [...history, ...newer], olderItems: unread + (await countBefore(tables, owner, root)) };
   }

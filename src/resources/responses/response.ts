@@ -55,6 +55,10 @@ export interface Responses {
   delete(owner: Owner, id: string): Promise<void>;
   /** @throws ServiceError `not-found`; `invalid-request` when `after` names no input item of it. */
   listInput(owner: Owner, id: string, page: ItemPageWish): Promise<ItemPage>;
-  /** Items of any conversation or response of the owner's by their ids; what is not there is left out. */
+  /**
+   * Items of any conversation or response of the owner's by their ids; what is not there is left out. An id counts as often
+   * as it stands there.
+   * @throws ServiceError `too-large` when all of them together are more than REFERRED_BYTES_MAX.
+   */
   findItems(owner: Owner, ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
 }

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { Item } from '../../core/item.ts';
-import { HISTORY_BYTES_MAX, HISTORY_ITEMS_MAX, TURN_LEASE_MS, TURN_RENEW_MS } from '../../core/limits.ts';
+import {
+  HISTORY_BYTES_MAX,
+  HISTORY_ITEMS_MAX,
+  REFERRED_BYTES_MAX,
+  TURN_LEASE_MS,
+  TURN_RENEW_MS,
+} from '../../core/limits.ts';
 import { sqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import type { Conversations } from '../conversations/conversation.ts';
@@ -238,6 +244,25 @@ describe('a chain of responses', () => {
     await assert.rejects(responses.begin(OWNER, { id: 'resp_4', previous: 'resp_hidden' }), gone('resp_hidden'));
   });
 
+  for (const [name, size] of [
+    ['as a whole', 0],
+    ['in part', HISTORY_BYTES_MAX],
+  ] as const) {
+    it(`is refused where a response is deleted while it is read ${name}`, async () => {
+      await turn({ id: 'resp_1' }, { input: [item('first', 'x'.repeat(size))] });
+      await turn({ id: 'resp_2', previous: 'resp_1' });
+      const all: Store['items']['all'] = async (...of) => {
+        await responses.delete(OWNER, 'resp_1');
+        return store.items.all(...of);
+      };
+      const reader = createResponses({ store: { ...store, items: { ...store.items, all } }, clock, every });
+      await assert.rejects(reader.begin(OWNER, { id: 'resp_3', previous: 'resp_2' }), {
+        kind: 'not-found',
+        message: "Response with id 'resp_1' not found.",
+      });
+    });
+  }
+
   it('is read from the newest backwards, through the middle of a response where the room ends', async () => {
     const large = (name: string) => item(name, 'x'.repeat(HISTORY_BYTES_MAX / 4));
     const conversation = await newConversation(item('msg_1'), item('msg_2'));
@@ -272,6 +297,15 @@ describe('a stored response', () => {
     }
     const found = await responses.findItems(OWNER, ['resp_1_out', 'resp_1_in', 'msg_nobody']);
     assert.deepEqual([...found.keys()].toSorted(), ['resp_1_in', 'resp_1_out']);
+  });
+
+  it('has its items found up to what a body may have, an item counted as often as it is named', async () => {
+    const { json } = item('big');
+    const big = item('big', 'x'.repeat(REFERRED_BYTES_MAX / 2 - json.length));
+    await turn({ id: 'resp_1' }, { input: [big], output: [item('small')] });
+    const found = await responses.findItems(OWNER, ['big', 'big', 'msg_nobody']);
+    assert.deepEqual([...found.keys()], ['big']);
+    await assert.rejects(responses.findItems(OWNER, ['big', 'small', 'big']), { kind: 'too-large' });
   });
 
   it('lists its input alone', async () => {

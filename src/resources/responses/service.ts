@@ -1,7 +1,7 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Item } from '../../core/item.ts';
-import { ITEM_PAGE_BYTES_MAX } from '../../core/limits.ts';
+import { ITEM_PAGE_BYTES_MAX, REFERRED_BYTES_MAX } from '../../core/limits.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { every as systemEvery, type Every } from '../../lib/every.ts';
@@ -75,7 +75,13 @@ export function createResponses({ store, clock, every = systemEvery }: Responses
       return (await store.items.page({ ...owner, container: id }, bounds)) ?? notInList(wish.after ?? '');
     },
 
-    findItems: (owner, ids) => store.items.findMany(owner, ids),
+    async findItems(owner, ids) {
+      const sizes = await store.items.sizes(owner, ids);
+      if (ids.reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0) > REFERRED_BYTES_MAX) {
+        throw new ServiceError('too-large', `The items referred to have more than ${REFERRED_BYTES_MAX} bytes in all.`);
+      }
+      return store.items.findMany(owner, ids);
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import { isPlainObject, refuse } from '../../parse.ts';
 /**
  * A caller's list with what is referred to in the place of each reference. Anything else, also what is no list, stays.
  *
- * @param find Items of the caller's by their ids.
+ * @param find Items of the caller's by their ids, each as often as it is referred to.
  * @throws ServiceError `invalid-request` naming the first reference to what is not there.
  */
 export async function resolveReferences(
@@ -15,7 +15,7 @@ export async function resolveReferences(
   const list: readonly unknown[] = wire;
   const ids = list.flatMap((each) => referredTo(each) ?? []);
   if (ids.length === 0) return wire;
-  const found = await find([...new Set(ids)]);
+  const found = await find(ids);
   return list.map((each, index) => {
     const id = referredTo(each);
     if (id === undefined) return each;

@@ -8,6 +8,7 @@ import { systemClock } from '../../../lib/clock.ts';
 import type { TurnRecord } from '../../../resources/responses/response.ts';
 import { countedIds } from '../items/__fixtures__/counted-ids.ts';
 import { responseCreate } from './endpoint.ts';
+import { inputTokens } from './input-tokens.ts';
 
 const ENTRY: ModelEntry = {
   name: 'm',
@@ -88,6 +89,15 @@ describe('creating a response', () => {
     assert.deepEqual([record?.isStored, abandoned], [true, 0]);
   });
 
+  test('neither tells nor keeps what opens the servers of its tools', async () => {
+    const mcp = { type: 'mcp', server_label: 'docs', server_url: 'https://tools.example' };
+    const secret = { headers: { Authorization: 'Bearer hidden' }, authorization: 'hidden' };
+    const { reply, records } = await asked({ tools: [{ ...mcp, ...secret }] });
+    const { tools } = JSON.parse(records[0]?.json ?? '') as { tools: unknown[] };
+    assert.deepEqual(tools, [mcp]);
+    assert.doesNotMatch(JSON.stringify([reply, records]), /hidden/);
+  });
+
   test('says how many items of the history were left out, those that were not read included', async () => {
     const history = [message('a', 'user'), message('b', 'assistant'), message('c', 'user')];
     const { reply } = await asked({ truncation: 'auto' }, { history, olderItems: 40 });
@@ -100,5 +110,26 @@ describe('creating a response', () => {
       assert.match(String(reply), /\[1, 99\].* 41 items/);
       assert.deepEqual([Reflect.get(Object(reply), 'kind'), records.length, abandoned], ['context-exceeded', 0, 1]);
     }
+  });
+});
+
+describe('counting the tokens of a request', () => {
+  test('says what of its history was not read, or refuses as the request itself would be', async () => {
+    const endpoint = inputTokens({
+      catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+      responses: {
+        history: async () => ({ history: [message('a', 'user')], olderItems: 40 }),
+        findItems: async () => new Map(),
+      },
+      countPrompt: async () => ({ tokens: 7, ignored: [] }),
+      ids: countedIds(),
+    });
+    const counted = (truncation: string) => {
+      const body = { model: 'm', input: 'Hi', conversation: 'conv_1', truncation };
+      return endpoint.handle({ body, params: {}, query: new URLSearchParams(), headers: {} }, CONTEXT);
+    };
+    const reply = await counted('auto');
+    assert.deepEqual(Reflect.get(reply, 'headers'), { 'x-parley-dropped-items': '40' });
+    await assert.rejects(counted('disabled'), { kind: 'context-exceeded', message: /41 items/ });
   });
 });

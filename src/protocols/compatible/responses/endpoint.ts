@@ -18,6 +18,7 @@ import { keptTurn } from './kept-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
 import { placeIn } from './place.ts';
 import { responseStream } from './stream.ts';
+import { checkUnread, droppedHeader } from './unread-history.ts';
 
 export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue'> {
   readonly responses: Pick<Responses, 'begin' | 'findItems'>;
@@ -62,10 +63,9 @@ async function answer(
   context: RequestContext,
 ): Promise<Reply> {
   const { wire, entry } = asked;
-  const isShortened = wire.truncation === 'auto';
-  if (turn.olderItems > 0 && !isShortened) throw tooLong(turn, entry.contextTokens);
+  checkUnread(turn, asked);
   const { input, itemsLeftOut, ignored, ...request } = await asked.goOn(turn.history);
-  const turns = isShortened ? request.turns : 0;
+  const turns = wire.truncation === 'auto' ? request.turns : 0;
   const generation = await fitHistory({ ...request, turns }, { interface: 'responses' }, context);
 
   const head = { id, created: unixSeconds(clock.now()), model: wire.model, asked: askedFields(wire, entry) };
@@ -85,18 +85,6 @@ async function answer(
   if (wire.stream === true) return stream(batches, responseStream(head), headers);
   return json(await responseOf(batches), headers);
 }
-
-/** How many items of the history the model was not told. */
-const droppedHeader = (items: number): Readonly<Record<string, string>> =>
-  items > 0 ? { 'x-parley-dropped-items': String(items) } : {};
-
-/** So many items that not all were read: nobody has counted their tokens. */
-const tooLong = ({ history, olderItems }: Turn, contextTokens: number): ServiceError =>
-  new ServiceError(
-    'context-exceeded',
-    `Range of input length should be [1, ${contextTokens - 1}] (the history has ${history.length + olderItems} items, which is more than any context holds; truncation: "auto" leaves the oldest out)`,
-    { param: 'input' },
-  );
 
 async function responseOf(batches: AsyncIterable<readonly ResponseEvent[]>): Promise<ResponseObject> {
   let told: ResponseObject | undefined;

@@ -57,7 +57,13 @@ const tellTool = (tool: WireTool): object =>
         parameters: tool.parameters ?? null,
         strict: tool.strict ?? null,
       }
-    : tool;
+    : withoutSecrets(tool);
+
+/** What a caller sends along for a server of tools opens that server: it is neither told back nor kept. */
+const withoutSecrets = (tool: WireTool): object =>
+  Object.fromEntries(Object.entries(tool).filter(([name]) => !SECRETS.has(name)));
+
+const SECRETS = new Set(['headers', 'authorization']);
 
 const tellFormat = (format: NonNullable<ResponseWire['text']>['format']): object =>
   format?.type === 'json_schema'

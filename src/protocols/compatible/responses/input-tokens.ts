@@ -7,6 +7,7 @@ import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { readAsked } from './asked-turn.ts';
 import type { AskedNeeds } from './asked-turn.ts';
+import { checkUnread, droppedHeader } from './unread-history.ts';
 
 interface InputTokensNeeds extends Pick<AskedNeeds, 'catalogue'> {
   readonly responses: Pick<Responses, 'history' | 'findItems'>;
@@ -26,10 +27,12 @@ export function inputTokens({ countPrompt, strict = false, ...needs }: InputToke
     onDisconnect: 'cancel',
     async handle({ body }, context) {
       const asked = readAsked(body, { ...needs, strict }, context);
-      const { history } = await needs.responses.history(context.owner, asked.wish);
-      const { without, ignored } = await asked.goOn(history);
+      const told = await needs.responses.history(context.owner, asked.wish);
+      checkUnread(told, asked);
+      const { without, ignored } = await asked.goOn(told.history);
       const { tokens, ignored: unheard } = await countPrompt(without(0), { interface: 'responses' }, context);
-      return json({ object: 'response.input_tokens', input_tokens: tokens }, ignoredHeader(ignored(unheard)));
+      const headers = { ...ignoredHeader(ignored(unheard)), ...droppedHeader(told.olderItems) };
+      return json({ object: 'response.input_tokens', input_tokens: tokens }, headers);
     },
   };
 }
