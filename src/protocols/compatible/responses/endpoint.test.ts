@@ -8,6 +8,7 @@ import { systemClock } from '../../../lib/clock.ts';
 import type { TurnRecord } from '../../../resources/responses/response.ts';
 import { countedIds } from '../items/__fixtures__/counted-ids.ts';
 import { responseCreate } from './endpoint.ts';
+import { inputTokens } from './input-tokens.ts';
 
 const ENTRY: ModelEntry = {
   name: 'm',
@@ -67,6 +68,23 @@ async function asked(fields: object, { history = [], olderItems = 0 }: { history
   return { reply, records, abandoned };
 }
 
+/** A count of what goes on from one item of a history, of which `olderItems` were not read. */
+const counted = (fields: object, olderItems: number): Promise<unknown> =>
+  inputTokens({
+    catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+    responses: {
+      history: async () => ({ history: [message('a', 'user')], olderItems }),
+      findItems: async () => new Map(),
+    },
+    countPrompt: async () => ({ tokens: 7, ignored: [] }),
+    ids: countedIds(),
+  })
+    .handle(
+      { body: { model: 'm', input: 'Hi', ...fields }, params: {}, query: new URLSearchParams(), headers: {} },
+      CONTEXT,
+    )
+    .catch((error: unknown) => error);
+
 const message = (id: string, role: string): Item => ({
   id,
   json: JSON.stringify({ type: 'message', id, status: 'completed', role, content: [] }),
@@ -100,5 +118,13 @@ describe('creating a response', () => {
       assert.match(String(reply), /\[1, 99\].* 41 items/);
       assert.deepEqual([Reflect.get(Object(reply), 'kind'), records.length, abandoned], ['context-exceeded', 0, 1]);
     }
+  });
+
+  test('counts no history that was not read as a whole, where the same request would be refused', async () => {
+    const told = async (...asked: Parameters<typeof counted>) =>
+      Reflect.get(Object(await counted(...asked)), 'body') as unknown;
+    assert.deepEqual(await told({}, 0), { object: 'response.input_tokens', input_tokens: 7 });
+    assert.deepEqual(await told({ truncation: 'auto' }, 40), { object: 'response.input_tokens', input_tokens: 7 });
+    assert.match(String(await counted({}, 40)), /\[1, 99\].* 41 items/);
   });
 });

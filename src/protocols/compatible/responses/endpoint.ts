@@ -62,10 +62,8 @@ async function answer(
   context: RequestContext,
 ): Promise<Reply> {
   const { wire, entry } = asked;
-  const isShortened = wire.truncation === 'auto';
-  if (turn.olderItems > 0 && !isShortened) throw tooLong(turn, entry.contextTokens);
-  const { input, itemsLeftOut, ignored, ...request } = await asked.goOn(turn.history);
-  const turns = isShortened ? request.turns : 0;
+  const { input, itemsLeftOut, ignored, ...request } = await asked.goOn(turn);
+  const turns = wire.truncation === 'auto' ? request.turns : 0;
   const generation = await fitHistory({ ...request, turns }, { interface: 'responses' }, context);
 
   const head = { id, created: unixSeconds(clock.now()), model: wire.model, asked: askedFields(wire, entry) };
@@ -89,14 +87,6 @@ async function answer(
 /** How many items of the history the model was not told. */
 const droppedHeader = (items: number): Readonly<Record<string, string>> =>
   items > 0 ? { 'x-parley-dropped-items': String(items) } : {};
-
-/** So many items that not all were read: nobody has counted their tokens. */
-const tooLong = ({ history, olderItems }: Turn, contextTokens: number): ServiceError =>
-  new ServiceError(
-    'context-exceeded',
-    `Range of input length should be [1, ${contextTokens - 1}] (the history has ${history.length + olderItems} items, which is more than any context holds; truncation: "auto" leaves the oldest out)`,
-    { param: 'input' },
-  );
 
 async function responseOf(batches: AsyncIterable<readonly ResponseEvent[]>): Promise<ResponseObject> {
   let told: ResponseObject | undefined;

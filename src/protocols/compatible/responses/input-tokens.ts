@@ -15,7 +15,7 @@ interface InputTokensNeeds extends Pick<AskedNeeds, 'catalogue'> {
   readonly strict?: boolean;
 }
 
-/** POST /compatible-mode/v1/responses/input_tokens (wire.md E6.2): what the same request would be charged for, history included. */
+/** POST /compatible-mode/v1/responses/input_tokens (wire.md E6.2): what the same request would be charged for, history included: all of it, whatever `truncation` would leave out. */
 export function inputTokens({ countPrompt, strict = false, ...needs }: InputTokensNeeds): Endpoint {
   return {
     operation: 'responses.input-tokens',
@@ -26,8 +26,8 @@ export function inputTokens({ countPrompt, strict = false, ...needs }: InputToke
     onDisconnect: 'cancel',
     async handle({ body }, context) {
       const asked = readAsked(body, { ...needs, strict }, context);
-      const { history } = await needs.responses.history(context.owner, asked.wish);
-      const { without, ignored } = await asked.goOn(history);
+      const before = await needs.responses.history(context.owner, asked.wish);
+      const { without, ignored } = await asked.goOn(before);
       const { tokens, ignored: unheard } = await countPrompt(without(0), { interface: 'responses' }, context);
       return json({ object: 'response.input_tokens', input_tokens: tokens }, ignoredHeader(ignored(unheard)));
     },
