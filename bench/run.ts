@@ -12,6 +12,7 @@ import { schemaAnswers } from './schemas.ts';
 import { table } from './table.ts';
 import type { Row } from './table.ts';
 import { translation } from './translation.ts';
+import { turns } from './turns.ts';
 import { underLoad } from './under-load.ts';
 
 const note = (text: string): void => void process.stderr.write(`  ${text}\n`);
@@ -32,6 +33,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   conversations: { needsWeights: false, run: () => rowsOf(conversationPages(note)) },
   load: { needsWeights: false, run: () => underLoad(note) },
   engine: { needsWeights: true, run: () => rowsOf(engine(file, folder, note)) },
+  turns: { needsWeights: true, run: () => rowsOf(turns(folder, note)) },
   schemas: {
     needsWeights: true,
     run: async () => ({ rows: [], remarks: [await schemaAnswers(folder, note)] }),

@@ -594,10 +594,13 @@ export const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
 export const HISTORY_LINKS_MAX = 10_000;
 
 /** Ours: how long, in ms, an answer in the making keeps its conversation without a sign of life. Beyond: the next may take it. */
-export const TURN_LEASE_MS = 15_000;
+export const TURN_LEASE_MS = 10_000;
 
-/** Ours: between such signs of life, in ms; also what a caller is told to wait who finds the conversation taken. */
-export const TURN_RENEW_MS = 5_000;
+/** Ours: between such signs of life, in ms. */
+export const TURN_RENEW_MS = 2_500;
+
+/** Ours: when, in s, a caller whose conversation is taken may try again. A client that does so twice outlives the lease of a dead turn. */
+export const TURN_RETRY_SECONDS = TURN_LEASE_MS / 2_000;
 
 /** Ours: ms between looks for what has passed its age. */
 export const RETENTION_LOOK_MS = 3_600_000;

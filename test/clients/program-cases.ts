@@ -5,6 +5,9 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { lacksWeights } from '../models-folder.ts';
 import { type Parley, type ParleyOptions, startParley } from './harness.ts';
+import { assertPublished, lacksPublishedShapes } from './published-shapes.ts';
+import { startRecordedParley } from './recorded-parley.ts';
+import type { Exchange } from './recorder.ts';
 
 export interface Cases {
   /** What the program runs, in its order. */
@@ -12,6 +15,11 @@ export interface Cases {
   readonly models: readonly Parameters<typeof lacksWeights>[0][];
   /** The Parleys it talks to, by the prefix of the variables ADDRESS and KEY that name each. Default: one without a prefix. */
   readonly parleys?: Readonly<Record<string, ParleyOptions>>;
+  /**
+   * Whatever the program is told of conversations and responses is checked by its published shape, and that there is one of
+   * each of these: `assertPublished`. It talks to nothing else then.
+   */
+  readonly published?: readonly string[];
 }
 
 /** A program of another language. */
@@ -27,7 +35,7 @@ export interface Program {
 export function describeProgramCases(
   title: string,
   program: Program,
-  { cases, models, parleys = { '': {} } }: Cases,
+  { cases, models, parleys = { '': {} }, published }: Cases,
 ): void {
   const skip = program.lacks ?? (models.map(lacksWeights).find((reason) => reason !== false) || false);
 
@@ -35,12 +43,13 @@ export function describeProgramCases(
     const results = new Map(cases.map((name) => [name, Promise.withResolvers<string | null>()]));
     const strangers: string[] = [];
     const started: Parley[] = [];
+    const exchanges: (readonly Exchange[])[] = [];
     let ended: Promise<void> | undefined;
 
     before(async () => {
       const env: Record<string, string> = {};
       for (const [prefix, options] of Object.entries(parleys)) {
-        const parley = await startParley(options);
+        const parley = published ? await startRecorded(options) : await startParley(options);
         started.push(parley);
         env[`${prefix}ADDRESS`] = parley.address;
         env[`${prefix}KEY`] = parley.key;
@@ -63,6 +72,19 @@ export function describeProgramCases(
       await ended;
       assert.deepEqual(strangers, []);
     });
+
+    if (published) {
+      test('is told nothing but what has its published shape', { skip: lacksPublishedShapes }, async () => {
+        await ended;
+        assertPublished(exchanges.flat(), published);
+      });
+    }
+
+    async function startRecorded(options: ParleyOptions): Promise<Parley> {
+      const parley = await startRecordedParley(options);
+      exchanges.push(parley.exchanges);
+      return parley;
+    }
 
     async function run(env: Readonly<Record<string, string>>): Promise<void> {
       const child = spawn(program.command, program.args, {

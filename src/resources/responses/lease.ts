@@ -1,6 +1,6 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import { TURN_LEASE_MS, TURN_RENEW_MS } from '../../core/limits.ts';
+import { TURN_LEASE_MS, TURN_RENEW_MS, TURN_RETRY_SECONDS } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Every } from '../../lib/every.ts';
 import type { ConversationStore } from '../../store/conversations.ts';
@@ -33,7 +33,7 @@ export async function takeLease(
     if (!(await conversations.find(owner, conversation))) noConversation(conversation);
     throw new ServiceError('locked', `Conversation '${conversation}' is answering another request: try again later.`, {
       param: 'conversation',
-      retryAfterSeconds: TURN_RENEW_MS / 1000,
+      retryAfterSeconds: TURN_RETRY_SECONDS,
     });
   }
   const stop = every(TURN_RENEW_MS, () => {

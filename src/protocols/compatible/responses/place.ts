@@ -7,7 +7,7 @@ const PLACES: readonly (readonly [RegExp, string])[] = [
   [/^response_format\b/, 'text.format'],
   [/^max_completion_tokens\b/, 'max_output_tokens'],
   [/^reasoning_effort\b/, 'reasoning.effort'],
-  [/^logprobs\b/, 'include'],
+  [/^logprobs$/, 'include'],
   [/^messages(?:\[\d*\].*)?$/, 'input'],
 ];
 

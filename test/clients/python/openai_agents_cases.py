@@ -1,0 +1,162 @@
+"""The agents SDK of OpenAI for Python, started by openai-agents.test.ts."""
+
+import asyncio
+
+import agents
+from agents import Agent, ModelSettings, OpenAIConversationsSession, OpenAIProvider, RunConfig, Runner, SQLiteSession
+from cases import base_url, case, expect, key, run
+from openai import AsyncOpenAI
+from openai.types.shared import Reasoning
+from pydantic import BaseModel
+from scripts import call_of, says
+
+agents.set_tracing_disabled(True)
+NO_THOUGHT = ModelSettings(reasoning=Reasoning(effort="none"))
+
+
+class City(BaseModel):
+    city: str
+
+
+@agents.function_tool
+def get_weather(city: str) -> str:
+    """Get the current weather in a city. Its words are what the scripted model says next."""
+    return says(f"It is sunny in {city}", ".")
+
+
+def agent_of(**more):
+    settings = {"tools": [get_weather], "model": "svc-plus", "model_settings": NO_THOUGHT, **more}
+    return Agent(name="Forecaster", instructions="You tell the weather.", **settings)
+
+
+def asynchronous(name):
+    """A case that gets a client and what its runs share; both end with it."""
+
+    def add(work):
+        async def session():
+            async with AsyncOpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=60) as client:
+                provider = OpenAIProvider(openai_client=client, use_responses=True)
+                await work(client, RunConfig(model_provider=provider, tracing_disabled=True))
+
+        case(name)(lambda: asyncio.run(session()))
+        return work
+
+    return add
+
+
+async def ask(agent, text, *, is_streamed=False, **more):
+    if not is_streamed:
+        return await Runner.run(agent, text, **more)
+    result = Runner.run_streamed(agent, text, **more)
+    kinds = [event.data.type async for event in result.stream_events() if event.type == "raw_response_event"]
+    expect(kinds[0] == "response.created" and kinds[-1] == "response.completed", kinds)
+    return result
+
+
+async def three_turns(session, config, is_streamed):
+    """Each turn is a question, a call, its result and an answer."""
+    cities = ["Paris", "Lyon", "Nice"]
+    for city in cities:
+        question = says(call_of("get_weather", city=city))
+        result = await ask(agent_of(), question, session=session, run_config=config, is_streamed=is_streamed)
+        expect(result.final_output == f"It is sunny in {city}.", result.final_output)
+        # The call and the answer.
+        expect(len(result.raw_responses) == 2, result.raw_responses)
+    items = await session.get_items()
+    kinds = ["message", "function_call", "function_call_output", "message"]
+    expect([item.get("type", "message") for item in items] == kinds * 3, items)
+    calls = [item for item in items if item.get("type") == "function_call"]
+    results = [item for item in items if item.get("type") == "function_call_output"]
+    expect([call["call_id"] for call in calls] == [result["call_id"] for result in results], calls, results)
+    expect([city in call["arguments"] for city, call in zip(cities, calls)] == [True] * 3, calls)
+    tokens = [response.usage.input_tokens for response in result.raw_responses]
+    last = await ask(agent_of(), says("You are welcome."), session=session, run_config=config)
+    # The history is there: it alone makes the prompt longer than that of the answer before.
+    expect(last.raw_responses[0].usage.input_tokens > max(tokens), last.raw_responses, tokens)
+    await session.clear_session()
+
+
+for streamed in (False, True):
+    suffix = ", streamed" if streamed else ""
+
+    @asynchronous("runs an agent with a tool over three turns, with a session in conversations" + suffix)
+    async def in_conversations(client, config, is_streamed=streamed):
+        session = OpenAIConversationsSession(openai_client=client)
+        await three_turns(session, config, is_streamed)
+
+    @asynchronous("runs an agent with a tool over three turns, with a session in SQLite" + suffix)
+    async def in_sqlite(_, config, is_streamed=streamed):
+        await three_turns(SQLiteSession("weather"), config, is_streamed)
+
+
+@asynchronous("keeps the thoughts of an agent in its session, and sends them back")
+async def thoughts(client, config):
+    session = OpenAIConversationsSession(openai_client=client)
+    agent = agent_of(model_settings=ModelSettings(reasoning=Reasoning(effort="high", summary="auto")))
+    question = says("A call", " will do.", "</think>", call_of("get_weather", city="Paris"))
+    for is_streamed in (False, True):
+        result = await ask(agent, question, session=session, run_config=config, is_streamed=is_streamed)
+        kinds = [item.type for response in result.raw_responses for item in response.output]
+        expect(kinds[:2] == ["reasoning", "function_call"], kinds)
+    items = await session.get_items()
+    told = [item["summary"][0]["text"] for item in items if item.get("type") == "reasoning"]
+    expect(told.count("A call will do.") == 2, items)
+
+
+@asynchronous("runs an agent in a conversation that the service appends to")
+async def appended(client, config):
+    conversation = await client.conversations.create()
+    for is_streamed in (False, True):
+        question = says(call_of("get_weather", city="Paris"))
+        place = {"conversation_id": conversation.id, "run_config": config}
+        result = await ask(agent_of(), question, is_streamed=is_streamed, **place)
+        expect(result.final_output == "It is sunny in Paris.", result.final_output)
+    kinds = [item.type async for item in client.conversations.items.list(conversation.id, order="asc")]
+    expect(kinds == ["message", "function_call", "function_call_output", "message"] * 2, kinds)
+
+
+@asynchronous("runs an agent that goes on from its last response")
+async def chained(_, config):
+    question = says(call_of("get_weather", city="Paris"))
+    first = await ask(agent_of(), question, run_config=config, auto_previous_response_id=True)
+    expect(first.final_output == "It is sunny in Paris.", first.final_output)
+    second = await ask(
+        agent_of(), question, run_config=config, previous_response_id=first.last_response_id, is_streamed=True
+    )
+    expect(second.final_output == "It is sunny in Paris.", second.final_output)
+    counts = [result.raw_responses[0].usage.input_tokens for result in (first, second)]
+    expect(counts[1] > counts[0], counts)
+
+
+@asynchronous("takes the newest items of a session, takes one back, and clears it")
+async def session_items(client, config):
+    session = OpenAIConversationsSession(openai_client=client)
+    await session.add_items([{"role": "user", "content": text} for text in ("a", "b", "c")])
+    newest = await session.get_items(limit=2)
+    expect([item["content"][0]["text"] for item in newest] == ["b", "c"], newest)
+    popped = await session.pop_item()
+    expect(popped["content"][0]["text"] == "c", popped)
+    conversation = session.session_id
+    await session.clear_session()
+    expect(await session.get_items() == [] and session.session_id != conversation, session.session_id)
+
+
+@asynchronous("adds more items to a session than one call takes")
+async def many_items(client, config):
+    session = OpenAIConversationsSession(openai_client=client)
+    texts = [str(index) for index in range(45)]
+    await session.add_items([{"role": "user", "content": text} for text in texts])
+    items = await session.get_items()
+    expect([item["content"][0]["text"] for item in items] == texts, items)
+
+
+@asynchronous("gives an agent its output type")
+async def typed(_, config):
+    agent = agent_of(tools=[], output_type=City)
+    for is_streamed in (False, True):
+        result = await ask(agent, says('{"city":', '"Paris"}'), run_config=config, is_streamed=is_streamed)
+        expect(result.final_output == City(city="Paris"), result.final_output)
+
+
+if __name__ == "__main__":
+    run()
