@@ -440,10 +440,7 @@ describe('the responses interface', () => {
     }
     // Also where the path has no such method.
     const refused = await ask('PUT', OLD, {});
-    assert.deepEqual(
-      [refused.status, refused.headers.get('link')],
-      [405, `<${MODERN}>; rel="successor-version"`],
-    );
+    assert.deepEqual([refused.status, refused.headers.get('link')], [405, `<${MODERN}>; rel="successor-version"`]);
     assert.equal((await ask('PUT', MODERN, {})).headers.get('deprecation'), null);
     assert.equal((await ask('GET', `${MODERN}/${body.id}`)).status, 404, 'deleted on the old path');
     assert.equal((await ask('POST', `${MODERN}/compact`, {})).status, 404);

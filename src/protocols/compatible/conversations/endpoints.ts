@@ -93,10 +93,8 @@ function ofItems({ conversations, responses, ids, strict = false }: Conversation
         const { wire, unknown } = parseBody(AddBody, body, { strict });
         if (!isPresent(wire.items)) throw new ServiceError('invalid-request', missing('items'), { param: 'items' });
         const find = (names: readonly string[]) => responses.findItems(owner, names);
-        // What is refused for its length is not looked up before.
-        const isShort = Array.isArray(wire.items) && wire.items.length <= CONVERSATION_ITEMS_MAX;
-        const given = isShort ? await resolveReferences(wire.items, { at: 'items', find }) : wire.items;
-        const items = itemsOf(given, { ids, at: 'items', kinds: 'all', max: CONVERSATION_ITEMS_MAX });
+        const list = { at: 'items', max: CONVERSATION_ITEMS_MAX } as const;
+        const items = itemsOf(await resolveReferences(wire.items, { ...list, find }), { ...list, ids, kinds: 'all' });
         await conversations.addItems(owner, id, items);
         return json(encodeItemList(items, { hasMore: false }), ignoredHeader(unknown));
       },

@@ -2,6 +2,7 @@ import { forwardedOf } from '../../../catalogue/model.ts';
 import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { Ids } from '../../../core/id.ts';
+import { MESSAGES_MAX } from '../../../core/limits.ts';
 import type { Item } from '../../../core/item.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { textOf } from '../../../core/message.ts';
@@ -84,8 +85,8 @@ export function readAsked(
         throw tooLong({ history: kept, olderItems }, entry.contextTokens);
       const list = typeof said === 'string' ? [{ role: 'user', content: said }] : (said ?? []);
       const find = (wanted: readonly string[]) => responses.findItems(owner, wanted);
-      const resolved = await resolveReferences(list, { at: 'input', find });
-      const input = itemsOf(resolved, { ids, at: 'input', kinds: 'all' });
+      const bounds = { at: 'input', max: MESSAGES_MAX } as const;
+      const input = itemsOf(await resolveReferences(list, { ...bounds, find }), { ...bounds, ids, kinds: 'all' });
       const items = { history: kept.map(readItem), input: input.map(readItem) };
       checkResults(items.input, { history: items.history, at: 'input' });
       checkImages(items.input, entry);

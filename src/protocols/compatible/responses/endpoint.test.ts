@@ -38,11 +38,21 @@ const CONTEXT: RequestContext = {
 };
 
 /** A turn that goes on from `history`, of which `olderItems` were not read; the model reads all that it is told. */
-async function asked(fields: object, { history = [], olderItems = 0 }: { history?: Item[]; olderItems?: number } = {}) {
+async function asked(
+  fields: object,
+  {
+    history = [],
+    olderItems = 0,
+    ...own
+  }: { history?: Item[]; olderItems?: number; entry?: ModelEntry; strict?: boolean } = {},
+) {
+  const { entry = ENTRY, strict = false } = own;
+  const facts: object[] = [];
   const records: TurnRecord[] = [];
   let abandoned = 0;
   const endpoint = responseCreate({
-    catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+    catalogue: () => ({ resolve: (name) => ({ asked: name, entry }) }),
+    strict,
     responses: {
       begin: async () => ({
         history,
@@ -64,8 +74,9 @@ async function asked(fields: object, { history = [], olderItems = 0 }: { history
   });
   const body = { model: 'm', input: 'Hi', conversation: 'conv_1', ...fields };
   const request = { body, params: {}, query: new URLSearchParams(), headers: {} };
-  const reply = await endpoint.handle(request, CONTEXT).catch((error: unknown) => error);
-  return { reply, records, abandoned };
+  const log = { ...CONTEXT.log, add: (fact: object) => void facts.push(fact) };
+  const reply = await endpoint.handle(request, { ...CONTEXT, log }).catch((error: unknown) => error);
+  return { reply, records, abandoned, facts };
 }
 
 /** A count of what goes on from one item of a history, of which `olderItems` were not read. */
@@ -110,6 +121,23 @@ describe('creating a response', () => {
     const history = [message('a', 'user'), message('b', 'assistant'), message('c', 'user')];
     const { reply } = await asked({ truncation: 'auto' }, { history, olderItems: 40 });
     assert.deepEqual(Reflect.get(Object(reply), 'headers'), { 'x-parley-dropped-items': '42' });
+  });
+
+  test('names an asked model in the log line as far as a name goes, and nothing that was said', async () => {
+    const { facts } = await asked({ model: 'm'.repeat(100), input: 'SECRET', instructions: 'SECRET' });
+    assert.deepEqual(facts, [{ asked: 'm'.repeat(64) }]);
+  });
+
+  test('leaves what a server of its own hears to that, and names what nobody hears', async () => {
+    const remote = { forward: ['min_tokens'] } as unknown as Extract<
+      ModelEntry['runs'],
+      { type: 'upstream' }
+    >['remote'];
+    const entry: ModelEntry = { ...ENTRY, runs: { type: 'upstream', remote } as ModelEntry['runs'] };
+    const { reply } = await asked({ min_tokens: 3 }, { entry, strict: true });
+    assert.equal(Reflect.get(Object(reply), 'status'), 200, String(reply));
+    const { reply: refused } = await asked({ min_tokens: 3, made_up: 1 }, { entry, strict: true });
+    assert.equal(Reflect.get(Object(refused), 'param'), 'made_up');
   });
 
   test('refuses a history that was not read as a whole, where nothing may be left out', async () => {
