@@ -299,6 +299,21 @@ describe('the responses interface', () => {
     assert.equal((await itemsIn(id)).length, 2);
   });
 
+  test('a response alone is enough to go on from', async () => {
+    play(['Hello']);
+    const { id } = await created({ input: 'Hi' });
+    await created({ previous_response_id: id });
+    assert.match(prompts[1] ?? '', /user\nHi<\|im_end\|>\n<\|im_start\|>assistant\nHello/);
+  });
+
+  test('a model of other interfaces is not served here', async () => {
+    for (const path of [MODERN, `${MODERN}/input_tokens`]) {
+      const { status, body } = await create({ model: 'svc-mt-plus', input: 'Hi' }, path);
+      assert.deepEqual([status, body.error?.code], [404, 'model_not_supported']);
+    }
+    assert.deepEqual(prompts, []);
+  });
+
   test('a conversation alone is enough to go on from; nothing at all is not', async () => {
     const id = await conversation({ items: [user('Hi')] });
     await created({ conversation: id });
@@ -430,7 +445,7 @@ describe('the responses interface', () => {
       ['DELETE', `/${body.id}`],
     ] as const) {
       const old = await ask(method, OLD + path, sent);
-      assert.match(old.headers.get('deprecation') ?? '', /^@\d+$/);
+      assert.equal(old.headers.get('deprecation'), '@1767225600', 'seconds');
       assert.equal(old.headers.get('link'), `<${MODERN}${path}>; rel="successor-version"`);
       if (method === 'DELETE') break;
       const modern = await ask(method, MODERN + path, sent);

@@ -140,6 +140,14 @@ describe('creating a response', () => {
     assert.equal(Reflect.get(Object(refused), 'param'), 'made_up');
   });
 
+  test('takes images where nobody has said yet whether the model sees', async () => {
+    const image = { role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] };
+    const { reply } = await asked({ input: [image] });
+    assert.equal(Reflect.get(Object(reply), 'status'), 200, String(reply));
+    const { reply: refused } = await asked({ input: [image] }, { entry: { ...ENTRY, abilities: { vision: false } } });
+    assert.equal(Reflect.get(Object(refused), 'param'), 'input[0].content[0].type');
+  });
+
   test('refuses a history that was not read as a whole, where nothing may be left out', async () => {
     for (const fields of [{}, { truncation: 'disabled' }]) {
       const { reply, records, abandoned } = await asked(fields, { history: [message('a', 'user')], olderItems: 40 });
