@@ -14,11 +14,12 @@ interface Wish extends Partial<GenerationRequest> {
   readonly fixed: number;
   readonly counts?: boolean;
   readonly tellsExcess?: boolean;
+  /** What was asked of the model, in its order. */
+  readonly log?: string[];
 }
 
 /** A model whose prompts have so many tokens. Each turn is a message that says how many it has. */
-async function fitted({ turns, fixed, counts = true, tellsExcess = true, ...wish }: Wish) {
-  const log: string[] = [];
+async function fitted({ turns, fixed, counts = true, tellsExcess = true, log = [], ...wish }: Wish) {
   const tokensOf = ({ messages }: GenerationRequest): number =>
     messages.reduce((sum, { name }) => sum + Number(name), 0);
   const fitHistory = createFitHistory({
@@ -87,7 +88,12 @@ describe('a history that is fitted', () => {
   }
 
   test('is refused where even nothing of it leaves no room, and for any other reason at once', async () => {
-    await assert.rejects(fitted({ turns: [10, 10], fixed: 100 }), { kind: 'context-exceeded' });
-    await assert.rejects(fitted({ turns: [], fixed: 100 }), { kind: 'context-exceeded' });
+    const log: string[] = [];
+    await assert.rejects(fitted({ turns: [10, 10], fixed: 100, log }), { kind: 'context-exceeded' });
+    await assert.rejects(fitted({ turns: [], fixed: 100, log }), { kind: 'context-exceeded' });
+    assert.deepEqual(
+      log.filter((each) => each !== 'count'),
+      ['run 120', 'run 100', 'run 100'],
+    );
   });
 });
