@@ -13,13 +13,15 @@ interface Wish extends Partial<GenerationRequest> {
   readonly turns: readonly number[];
   readonly fixed: number;
   readonly counts?: boolean;
+  /** What becomes of a count otherwise. */
+  readonly countFails?: ServiceError;
   readonly tellsExcess?: boolean;
   /** What was asked of the model, in its order. */
   readonly log?: string[];
 }
 
 /** A model whose prompts have so many tokens. Each turn is a message that says how many it has. */
-async function fitted({ turns, fixed, counts = true, tellsExcess = true, log = [], ...wish }: Wish) {
+async function fitted({ turns, fixed, counts = true, countFails, tellsExcess = true, log = [], ...wish }: Wish) {
   const tokensOf = ({ messages }: GenerationRequest): number =>
     messages.reduce((sum, { name }) => sum + Number(name), 0);
   const fitHistory = createFitHistory({
@@ -31,6 +33,7 @@ async function fitted({ turns, fixed, counts = true, tellsExcess = true, log = [
       throw new ServiceError('context-exceeded', 'too long', tellsExcess ? { excess } : {});
     },
     async countPrompt(request) {
+      if (countFails) throw countFails;
       if (!counts) throw new ServiceError('unsupported', 'cannot count');
       log.push('count');
       return { tokens: tokensOf(request), ignored: [] };
@@ -86,6 +89,11 @@ describe('a history that is fitted', () => {
       assert.deepEqual(log, ['run 270', 'run 120', 'run 70']);
     });
   }
+
+  test('is not guessed at where a count fails', async () => {
+    const countFails = new ServiceError('overloaded', 'Busy.');
+    await assert.rejects(fitted({ turns: [50, 50, 50], fixed: 20, countFails }), countFails);
+  });
 
   test('is refused where even nothing of it leaves no room, and for any other reason at once', async () => {
     const log: string[] = [];

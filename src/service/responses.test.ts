@@ -56,7 +56,8 @@ describe('the responses interface', () => {
     const quiet = () => undefined;
     writeFileSync(
       join(folder, 'parley.yaml'),
-      'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}\n',
+      'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}\n' +
+        "models: {only: {url: 'http://127.0.0.1:9/v1', interfaces: [responses]}}\n",
     );
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     const log = { info: quiet, warn: quiet, error: quiet };
@@ -312,6 +313,14 @@ describe('the responses interface', () => {
       assert.deepEqual([status, body.error?.code], [404, 'model_not_supported']);
     }
     assert.deepEqual(prompts, []);
+  });
+
+  test('a model of this interface alone is listed, and on', async () => {
+    const { body } = await ask('GET', '/v1/models');
+    assert.ok(body.data.some(({ id }) => id === 'only'));
+    const ready = await ask('GET', '/ready');
+    const { models } = JSON.parse(ready.text) as { models: { model: string; state: string }[] };
+    assert.equal(models.find(({ model }) => model === 'only')?.state, 'ready', ready.text);
   });
 
   test('a conversation alone is enough to go on from; nothing at all is not', async () => {
