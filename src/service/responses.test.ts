@@ -620,6 +620,7 @@ describe('the responses interface', () => {
 
   test('refuses what only background responses can have', async () => {
     const { id } = await created({ input: 'Hi' });
+    assert.equal((await ask('GET', `${MODERN}/${id}?stream=false`)).status, 200);
     for (const [method, path] of [
       ['GET', `${MODERN}/${id}?stream=true`],
       ['POST', `${MODERN}/${id}/cancel`],

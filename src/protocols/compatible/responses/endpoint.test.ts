@@ -10,6 +10,8 @@ import { countedIds } from '../items/__fixtures__/counted-ids.ts';
 import { responseCreate } from './endpoint.ts';
 import { inputTokens } from './input-tokens.ts';
 
+const NOW_MS = Date.parse('2026-07-01T12:00:00.900Z');
+
 const ENTRY: ModelEntry = {
   name: 'm',
   description: '',
@@ -70,7 +72,7 @@ async function asked(
       dropped: Math.min(turns, 1),
     }),
     ids: countedIds(),
-    clock: systemClock,
+    clock: { ...systemClock, now: () => NOW_MS },
   });
   const body = { model: 'm', input: 'Hi', conversation: 'conv_1', ...fields };
   const request = { body, params: {}, query: new URLSearchParams(), headers: {} };
@@ -115,6 +117,12 @@ describe('creating a response', () => {
       record?.output.map(({ json }) => JSON.parse(json) as unknown),
     );
     assert.deepEqual([record?.isStored, abandoned], [true, 0]);
+  });
+
+  test('tells its times in whole seconds', async () => {
+    const [record] = (await asked({})).records;
+    const { created_at: created, completed_at: completed } = JSON.parse(record?.json ?? '') as Record<string, number>;
+    assert.deepEqual([created, completed], [1_782_907_200, 1_782_907_200]);
   });
 
   test('says how many items of the history were left out, those that were not read included', async () => {
