@@ -27,7 +27,7 @@ const UNIT: PassPlan = {
   isolation: 'none',
   atOnce: AT_ONCE,
   testTimeoutMs: 20_000,
-  passTimeoutMs: 120_000,
+  passTimeoutMs: 300_000,
   needsWeights: false,
   showsEach: false,
 };
@@ -39,7 +39,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: AT_ONCE,
     testTimeoutMs: 90_000,
-    passTimeoutMs: 300_000,
+    passTimeoutMs: 700_000,
     needsWeights: false,
     showsEach: true,
   },
