@@ -9,9 +9,9 @@ const ROUNDS = 3;
 const TURNS = 20;
 const ANSWER_TOKENS = 16;
 
-/** As long in every turn, and never the same. */
-const questionOf = (turn: number): string =>
-  `Entry ${100 + turn} of the log: the keeper walks up the stairs, lights the lamp, writes down the wind and the weather, ` +
+/** As long in every turn, and never the same: what another conversation has asked already would not be new. */
+const questionOf = (round: number, turn: number): string =>
+  `Entry ${100 + turn} of log ${10 + round}: the keeper walks up the stairs, lights the lamp, writes down the wind and the weather, ` +
   'looks at the ships that pass by, and waits for the morning. What will he do next, and why? Answer in one sentence.';
 
 interface Service {
@@ -37,7 +37,7 @@ export async function turns(modelsFolder: string, note: (text: string) => void):
     const b: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       note(`conversation ${round + 1} of ${ROUNDS}`);
-      const times = await timesOf(service);
+      const times = await timesOf(service, round);
       a.push(times.at(-1) ?? NaN);
       b.push(times[1] ?? NaN);
     }
@@ -59,7 +59,7 @@ export async function turns(modelsFolder: string, note: (text: string) => void):
 }
 
 /** Milliseconds to the first word, turn by turn, of a new conversation. */
-async function timesOf(service: Service): Promise<readonly number[]> {
+async function timesOf(service: Service, round: number): Promise<readonly number[]> {
   const made: unknown = await (await post(service, 'conversations', {})).json();
   const { id: conversation } = Object(made);
   const times: number[] = [];
@@ -68,7 +68,7 @@ async function timesOf(service: Service): Promise<readonly number[]> {
     const answer = await post(service, 'responses', {
       model: 'svc-plus',
       conversation,
-      input: questionOf(turn),
+      input: questionOf(round, turn),
       stream: true,
       temperature: 0,
       max_output_tokens: ANSWER_TOKENS,

@@ -171,6 +171,11 @@ describe('parley conversations', () => {
     await turn.complete({ json: '{}', input: [], output: [], isStored: true });
     assert.equal(await run('erase', id), 'erased 0 conversations and 1 responses\n');
     assert.equal(warnings, '');
+    // One whose process died is none.
+    const dead = await made();
+    await server.conversations.takeTurn(OWNER, dead, { turn: 'resp_2', until: NOW, now: NOW - 1 });
+    await run('erase', dead);
+    assert.equal(warnings, '');
   });
 
   it('refuses what is not clear, and does nothing', async () => {

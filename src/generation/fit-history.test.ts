@@ -13,12 +13,15 @@ interface Wish extends Partial<GenerationRequest> {
   readonly turns: readonly number[];
   readonly fixed: number;
   readonly counts?: boolean;
+  /** What becomes of a count otherwise. */
+  readonly countFails?: ServiceError;
   readonly tellsExcess?: boolean;
+  /** What was asked of the model, in its order. */
+  readonly log?: string[];
 }
 
 /** A model whose prompts have so many tokens. Each turn is a message that says how many it has. */
-async function fitted({ turns, fixed, counts = true, tellsExcess = true, ...wish }: Wish) {
-  const log: string[] = [];
+async function fitted({ turns, fixed, counts = true, countFails, tellsExcess = true, log = [], ...wish }: Wish) {
   const tokensOf = ({ messages }: GenerationRequest): number =>
     messages.reduce((sum, { name }) => sum + Number(name), 0);
   const fitHistory = createFitHistory({
@@ -30,6 +33,7 @@ async function fitted({ turns, fixed, counts = true, tellsExcess = true, ...wish
       throw new ServiceError('context-exceeded', 'too long', tellsExcess ? { excess } : {});
     },
     async countPrompt(request) {
+      if (countFails) throw countFails;
       if (!counts) throw new ServiceError('unsupported', 'cannot count');
       log.push(`count ${tokensOf(request)}`);
       return { tokens: tokensOf(request), ignored: [] };
@@ -90,8 +94,18 @@ describe('a history that is fitted', () => {
     });
   }
 
+  test('is not guessed at where a count fails', async () => {
+    const countFails = new ServiceError('overloaded', 'Busy.');
+    await assert.rejects(fitted({ turns: [50, 50, 50], fixed: 20, countFails }), countFails);
+  });
+
   test('is refused where even nothing of it leaves no room, and for any other reason at once', async () => {
-    await assert.rejects(fitted({ turns: [10, 10], fixed: 100 }), { kind: 'context-exceeded' });
-    await assert.rejects(fitted({ turns: [], fixed: 100 }), { kind: 'context-exceeded' });
+    const log: string[] = [];
+    await assert.rejects(fitted({ turns: [10, 10], fixed: 100, log }), { kind: 'context-exceeded' });
+    await assert.rejects(fitted({ turns: [], fixed: 100, log }), { kind: 'context-exceeded' });
+    assert.deepEqual(
+      log.filter((each) => each !== 'count'),
+      ['run 120', 'run 100', 'run 100'],
+    );
   });
 });

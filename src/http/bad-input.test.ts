@@ -273,4 +273,7 @@ test('a preflight is answered without a key, and only where pages may call', asy
   assert.equal(refused.status, 401);
   assert.equal(refused.headers.get('access-control-allow-origin'), 'https://app.example.com');
   assert.equal(refused.headers.get('vary'), 'Origin');
+  for (const name of ['x-parley-ignored', 'x-parley-dropped-items', 'deprecation', 'link', 'retry-after']) {
+    assert.ok(refused.headers.get('access-control-expose-headers')?.split(', ').includes(name), name);
+  }
 });

@@ -6,7 +6,8 @@ export interface CorsOptions {
 }
 
 /** What pages may read of an answer besides its body. */
-const EXPOSED = 'x-request-id, request-id, x-parley-ignored, x-parley-terms, retry-after, server-timing';
+const EXPOSED =
+  'x-request-id, request-id, x-parley-ignored, x-parley-terms, x-parley-dropped-items, retry-after, server-timing, deprecation, link';
 
 /** Seconds a browser may remember a preflight; two hours is the longest that browsers heed. */
 const PREFLIGHT_SECONDS = 7_200;

@@ -23,6 +23,8 @@ export interface HttpRoute {
   readonly operation: string;
   /** Answers without a key. The list of those that do is `PUBLIC` in the test that walks all routes. */
   readonly isPublic: boolean;
+  /** On its way out: its answers say so. */
+  readonly deprecated?: Deprecation | undefined;
   readonly run: (call: Call, params: Params) => Promise<void>;
 }
 
@@ -55,8 +57,9 @@ function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
     family,
     operation,
     isPublic: false,
+    deprecated,
     async run(call, params) {
-      if (deprecated) Object.assign(call.headers, deprecationHeaders(deprecated, call.request.url ?? path));
+      sayDeprecated(call, deprecated);
       await enter(call, needs);
       checkRegion(`${method} ${path}`, regions, call.address.region);
       await answer(endpoint, call, params, needs);
@@ -65,11 +68,13 @@ function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
 }
 
 /** RFC 9745 and RFC 5829. */
-const deprecationHeaders = ({ since, successor }: Deprecation, target: string): Readonly<Record<string, string>> => ({
-  deprecation: `@${since}`,
+function sayDeprecated({ headers, request }: Call, deprecated: Deprecation | undefined): void {
+  if (!deprecated) return;
+  headers['deprecation'] = `@${deprecated.since}`;
   // A target may hold what would end the address in a header.
-  link: `<${successor(target).replaceAll(/[^!#-;=?-~]/g, encodeURIComponent)}>; rel="successor-version"`,
-});
+  const successor = deprecated.successor(request.url ?? '').replaceAll(/[^!#-;=?-~]/g, encodeURIComponent);
+  headers['link'] = `<${successor}>; rel="successor-version"`;
+}
 
 function unservedRoute({ method, path, name, family, regions, off }: UnservedRoute, needs: RoutesNeeds): HttpRoute[] {
   return pathsOf(path).map((each) => ({
@@ -106,6 +111,7 @@ function refusedMethods(routes: readonly HttpRoute[], { hasCors }: RoutesNeeds):
   const byPath = Map.groupBy(routes, ({ path }) => path);
   return [...byPath].map(([path, own]) => {
     const allow = [...new Set(own.flatMap(({ methods }) => methods))];
+    const deprecated = own.find((route) => route.deprecated)?.deprecated;
     return {
       // CONNECT names no path: it is refused before any route is looked for.
       methods: METHODS.filter((method) => method !== 'CONNECT' && !allow.includes(method)),
@@ -114,6 +120,7 @@ function refusedMethods(routes: readonly HttpRoute[], { hasCors }: RoutesNeeds):
       operation: 'refused-method',
       isPublic: true,
       run(call: Call) {
+        sayDeprecated(call, deprecated);
         if (hasCors && isPreflight(call.request)) {
           write(call, { status: 204, text: '', headers: preflightHeaders(call.request, allow) });
           return Promise.resolve();

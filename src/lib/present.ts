@@ -10,5 +10,5 @@ export function present<Fields extends object>(
   return kept;
 }
 
-const isPresent = <Value>(value: Value): value is Exclude<Value, null | undefined> =>
+export const isPresent = <Value>(value: Value): value is Exclude<Value, null | undefined> =>
   value !== undefined && value !== null;

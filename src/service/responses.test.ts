@@ -56,7 +56,8 @@ describe('the responses interface', () => {
     const quiet = () => undefined;
     writeFileSync(
       join(folder, 'parley.yaml'),
-      'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}\n',
+      'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}, us-east-1: {port: 0}}\n' +
+        "models: {only: {url: 'http://127.0.0.1:9/v1', interfaces: [responses]}}\n",
     );
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     const log = { info: quiet, warn: quiet, error: quiet };
@@ -299,6 +300,29 @@ describe('the responses interface', () => {
     assert.equal((await itemsIn(id)).length, 2);
   });
 
+  test('a response alone is enough to go on from', async () => {
+    play(['Hello']);
+    const { id } = await created({ input: 'Hi' });
+    await created({ previous_response_id: id });
+    assert.match(prompts[1] ?? '', /user\nHi<\|im_end\|>\n<\|im_start\|>assistant\nHello/);
+  });
+
+  test('a model of other interfaces is not served here', async () => {
+    for (const path of [MODERN, `${MODERN}/input_tokens`]) {
+      const { status, body } = await create({ model: 'svc-mt-plus', input: 'Hi' }, path);
+      assert.deepEqual([status, body.error?.code], [404, 'model_not_supported']);
+    }
+    assert.deepEqual(prompts, []);
+  });
+
+  test('a model of this interface alone is listed, and on', async () => {
+    const { body } = await ask('GET', '/v1/models');
+    assert.ok(body.data.some(({ id }) => id === 'only'));
+    const ready = await ask('GET', '/ready');
+    const { models } = JSON.parse(ready.text) as { models: { model: string; state: string }[] };
+    assert.equal(models.find(({ model }) => model === 'only')?.state, 'ready', ready.text);
+  });
+
   test('a conversation alone is enough to go on from; nothing at all is not', async () => {
     const id = await conversation({ items: [user('Hi')] });
     await created({ conversation: id });
@@ -430,7 +454,7 @@ describe('the responses interface', () => {
       ['DELETE', `/${body.id}`],
     ] as const) {
       const old = await ask(method, OLD + path, sent);
-      assert.match(old.headers.get('deprecation') ?? '', /^@\d+$/);
+      assert.equal(old.headers.get('deprecation'), '@1767225600', 'seconds');
       assert.equal(old.headers.get('link'), `<${MODERN}${path}>; rel="successor-version"`);
       if (method === 'DELETE') break;
       const modern = await ask(method, MODERN + path, sent);
@@ -438,6 +462,10 @@ describe('the responses interface', () => {
       assert.equal(old.status, modern.status, path);
       assert.deepEqual(Object.keys(old.body), Object.keys(modern.body));
     }
+    // Also where the path has no such method.
+    const refused = await ask('PUT', OLD, {});
+    assert.deepEqual([refused.status, refused.headers.get('link')], [405, `<${MODERN}>; rel="successor-version"`]);
+    assert.equal((await ask('PUT', MODERN, {})).headers.get('deprecation'), null);
     assert.equal((await ask('GET', `${MODERN}/${body.id}`)).status, 404, 'deleted on the old path');
     assert.equal((await ask('POST', `${MODERN}/compact`, {})).status, 404);
   });
@@ -592,6 +620,7 @@ describe('the responses interface', () => {
 
   test('refuses what only background responses can have', async () => {
     const { id } = await created({ input: 'Hi' });
+    assert.equal((await ask('GET', `${MODERN}/${id}?stream=false`)).status, 200);
     for (const [method, path] of [
       ['GET', `${MODERN}/${id}?stream=true`],
       ['POST', `${MODERN}/${id}/cancel`],

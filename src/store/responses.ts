@@ -36,7 +36,7 @@ export interface ResponseStore {
   listOfConversation(
     conversation: string,
     page: { readonly after?: string | undefined; readonly limit: number },
-  ): Promise<readonly ResponseRecord[]>;
+  ): Promise<readonly ResponseLink[]>;
   /** Anybody's that were made before, the oldest first. */
   listOlder(wish: { before: number; limit: number }): Promise<readonly ResponseLink[]>;
   /** Anybody's, in the order of their ids. */
@@ -125,12 +125,12 @@ export function createResponseStore(db: Kysely<Database>, run: Run): ResponseSto
       run(async () => {
         let query = db
           .selectFrom('responses')
-          .selectAll()
+          .select(LINK)
           .where('conversation_id', '=', conversation)
           .orderBy('id')
           .limit(limit);
         if (after !== undefined) query = query.where('id', '>', after);
-        return (await query.execute()).map(decode);
+        return (await query.execute()).map(decodeLink);
       }),
     listOlder: ({ before, limit }) =>
       run(async () => {

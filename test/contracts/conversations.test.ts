@@ -272,8 +272,8 @@ for (const { name, dialect } of DIALECTS) {
       const place = { region: 'us-east-1', workspace: 'list' } as const;
       for (const [id, createdAt] of [
         ['conv_l3', 300],
-        ['conv_l1', 100],
-        ['conv_l2', 200],
+        ['conv_l1', 200],
+        ['conv_l2', 100],
       ] as const) {
         await made(id, { ...place, createdAt });
         await responses.insert(response(`resp_${id}`, { ...place, createdAt, conversation: { id, from: 0 } }));
@@ -283,11 +283,16 @@ for (const { name, dialect } of DIALECTS) {
       assert.deepEqual(ids(await conversations.list({ ...place, limit: 2 })), ['conv_l1', 'conv_l2']);
       assert.deepEqual(ids(await conversations.list({ ...place, after: 'conv_l2', limit: 2 })), ['conv_l3']);
       assert.equal((await conversations.findAnywhere('conv_l1'))?.workspace, 'list');
-      assert.deepEqual(ids(await responses.listOfConversation('conv_l1', { limit: 9 })), ['resp_conv_l1']);
+      for (const id of ['resp_c', 'resp_a', 'resp_b']) {
+        await responses.insert(response(id, { ...place, createdAt: 900, conversation: { id: 'conv_l1', from: 2 } }));
+      }
+      const ofOne = (after?: string) => responses.listOfConversation('conv_l1', { after, limit: 2 });
+      assert.deepEqual(ids(await ofOne()), ['resp_a', 'resp_b']);
+      assert.deepEqual(ids(await ofOne('resp_b')), ['resp_c', 'resp_conv_l1']);
       assert.deepEqual(ids(await responses.list({ ...place, after: 'resp_conv_l1', limit: 1 })), ['resp_conv_l2']);
-      assert.deepEqual(ids(await responses.listOlder({ before: 300, limit: 9 })), ['resp_conv_l1', 'resp_conv_l2']);
+      assert.deepEqual(ids(await responses.listOlder({ before: 300, limit: 9 })), ['resp_conv_l2', 'resp_conv_l1']);
       const old = { before: 300, now: 1000, limit: 9 };
-      assert.deepEqual(ids(await conversations.listUnchanged(old)), ['conv_l1', 'conv_l2']);
+      assert.deepEqual(ids(await conversations.listUnchanged(old)), ['conv_l2', 'conv_l1']);
       await conversations.takeTurn(place, 'conv_l1', { turn: 't', until: 1001, now: 1000 });
       await conversations.setMetadata(place, 'conv_l2', new Map(), 300);
       assert.deepEqual(ids(await conversations.listUnchanged(old)), []);

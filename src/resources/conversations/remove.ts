@@ -1,14 +1,16 @@
-import type { ConversationRecord } from '../../store/conversations.ts';
-import type { ResponseLink } from '../../store/responses.ts';
+import type { Place } from '../../store/conversations.ts';
 import type { Store } from '../../store/store.ts';
 
-// What the operator removes, and what passes its age: one at a time, each in a transaction of its own, so that callers
-// wait for no more than that.
+// One at a time, each in a transaction of its own, so that others wait for no more than that.
+
+interface Placed extends Place {
+  readonly id: string;
+}
 
 /** With its items. @returns whether it was there; where `unchangedBefore` says so, and was not changed since. */
 export const removeConversation = (
   store: Store,
-  { id, region, workspace }: ConversationRecord,
+  { id, region, workspace }: Placed,
   { unchangedBefore }: { readonly unchangedBefore?: number } = {},
 ): Promise<boolean> =>
   store.transaction(async ({ conversations, items }) => {
@@ -22,7 +24,7 @@ export const removeConversation = (
   });
 
 /** With its items; those that its conversation keeps are that one's own. @returns whether it was there. */
-export const removeResponse = (store: Store, { id, region, workspace }: ResponseLink): Promise<boolean> =>
+export const removeResponse = (store: Store, { id, region, workspace }: Placed): Promise<boolean> =>
   store.transaction(async ({ responses, items }) => {
     const place = { region, workspace };
     const isRemoved = await responses.remove(place, id);

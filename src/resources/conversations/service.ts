@@ -7,6 +7,7 @@ import type { Container } from '../../store/items.ts';
 import type { Store } from '../../store/store.ts';
 import type { Conversation, Conversations } from './conversation.ts';
 import { noConversation, noItem, notInList } from './not-there.ts';
+import { removeConversation } from './remove.ts';
 import { checkItems, checkMetadata } from './rules.ts';
 
 export interface ConversationsNeeds {
@@ -40,11 +41,9 @@ export function createConversations({ store, clock, ids = systemIds }: Conversat
       return toConversation(record ?? noConversation(id));
     },
 
-    delete: (owner, id) =>
-      store.transaction(async ({ conversations, items }) => {
-        if (!(await conversations.remove(owner, id))) noConversation(id);
-        await items.clear(containerOf(owner, id));
-      }),
+    async delete(owner, id) {
+      if (!(await removeConversation(store, { ...owner, id }))) noConversation(id);
+    },
 
     async addItems(owner, id, items) {
       checkItems(items);

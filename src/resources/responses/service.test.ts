@@ -4,6 +4,7 @@ import type { Item } from '../../core/item.ts';
 import {
   HISTORY_BYTES_MAX,
   HISTORY_ITEMS_MAX,
+  HISTORY_LINKS_MAX,
   REFERRED_BYTES_MAX,
   TURN_LEASE_MS,
   TURN_RENEW_MS,
@@ -181,6 +182,15 @@ describe('a turn in a conversation', () => {
     assert.deepEqual(await turn({ id: 'resp_2', conversation }), []);
   });
 
+  it('is given up without a word where the store fails: the lease runs out by itself', async () => {
+    const conversation = await newConversation();
+    const fails = { ...store.conversations, releaseTurn: () => Promise.reject(new Error('disk')) };
+    const failing = createResponses({ store: { ...store, conversations: fails }, clock, every });
+    await (await failing.begin(OWNER, { id: 'resp_1', conversation })).abandon();
+    nowMs += TURN_LEASE_MS;
+    assert.deepEqual(await turn({ id: 'resp_2', conversation }), []);
+  });
+
   it('does not begin where there is no such conversation', async () => {
     const conversation = await newConversation();
     for (const owner of STRANGERS) {
@@ -262,6 +272,32 @@ describe('a chain of responses', () => {
       });
     });
   }
+
+  it('may be longer than it is followed', async () => {
+    const endless = Array.from({ length: HISTORY_LINKS_MAX }, (_, at) => ({
+      ...OWNER,
+      id: `resp_${at}`,
+      createdAt: START,
+      previous: `resp_${at + 1}`,
+      itemCount: 0,
+      itemBytes: 0,
+    }));
+    const chainOf = (links: typeof endless) =>
+      createResponses({ store: { ...store, responses: { ...store.responses, chain: async () => links } }, clock });
+    assert.deepEqual(ids((await chainOf(endless).history(OWNER, { previous: 'resp_0' })).history), []);
+    const gap = { kind: 'not-found', message: `Response with id 'resp_${HISTORY_LINKS_MAX - 1}' not found.` };
+    await assert.rejects(chainOf(endless.slice(0, -1)).history(OWNER, { previous: 'resp_0' }), gap);
+  });
+
+  it('knows of each response how many items and bytes it has', async () => {
+    await turn({ id: 'resp_1' }, { input: items('msg_a', 2), output: [item('msg_b', 'ü')] });
+    const { itemCount, itemBytes } = (await store.responses.find(OWNER, 'resp_1')) ?? assert.fail();
+    const bytes = [...items('msg_a', 2), item('msg_b', 'ü')].reduce(
+      (sum, { json }) => sum + Buffer.byteLength(json),
+      0,
+    );
+    assert.deepEqual([itemCount, itemBytes], [3, bytes]);
+  });
 
   it('is read from the newest backwards, through the middle of a response where the room ends', async () => {
     const large = (name: string) => item(name, 'x'.repeat(HISTORY_BYTES_MAX / 4));

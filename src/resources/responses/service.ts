@@ -8,6 +8,7 @@ import { every as systemEvery, type Every } from '../../lib/every.ts';
 import { bytesOf } from '../../store/items.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import { noResponse, notInList } from '../conversations/not-there.ts';
+import { removeResponse } from '../conversations/remove.ts';
 import { readHistory } from './history.ts';
 import { takeLease } from './lease.ts';
 import type { Responses, TurnRecord, TurnWish } from './response.ts';
@@ -63,11 +64,9 @@ export function createResponses({ store, clock, every = systemEvery }: Responses
       return { id, json };
     },
 
-    delete: (owner, id) =>
-      store.transaction(async ({ responses, items }) => {
-        if (!(await responses.remove(owner, id))) noResponse(id);
-        await items.clear({ ...owner, container: id });
-      }),
+    async delete(owner, id) {
+      if (!(await removeResponse(store, { ...owner, id }))) noResponse(id);
+    },
 
     async listInput(owner, id, wish) {
       await find(owner, id);

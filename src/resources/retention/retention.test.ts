@@ -63,6 +63,8 @@ const left = async () => ({
   conversations: (await store.conversations.list({ limit: 500 })).map(({ id }) => id),
   responses: (await store.responses.list({ limit: 500 })).map(({ id }) => id),
 });
+/** A look that removed something says so at its end. */
+const lookIsOver = () => until('a look has come to its end', async () => said.length > 0);
 const leftIs = (conversations: readonly string[], responses: readonly string[]) =>
   until(
     `${String(conversations)} and ${String(responses)} are left`,
@@ -76,7 +78,8 @@ describe('retention', () => {
     await response('resp_old', START - 2 * DAY - 1);
     await response('resp_young', START - 2 * DAY);
     start({ conversationsDays: 7, responsesDays: 2 });
-    await leftIs(['conv_young'], ['resp_young']);
+    await lookIsOver();
+    assert.deepEqual(await left(), { conversations: ['conv_young'], responses: ['resp_young'] });
     const ids = ['conv_old', 'conv_young', 'resp_old', 'resp_young'].map((id) => `msg_${id}`);
     const items = await store.items.findMany(PLACE, ids);
     assert.deepEqual([...items.keys()].toSorted(), ['msg_conv_young', 'msg_resp_young']);
@@ -109,7 +112,38 @@ describe('retention', () => {
     await store.conversations.takeTurn(PLACE, 'conv_busy', { turn: 'resp_1', until: START + 1, now: START });
     await conversation('conv_idle', 0);
     start({ conversationsDays: 1 });
-    await leftIs(['conv_busy'], []);
+    await lookIsOver();
+    assert.deepEqual(await left(), { conversations: ['conv_busy'], responses: [] });
+  });
+
+  it('leaves a conversation that was changed after it was found too old', async () => {
+    await conversation('conv_changed', 0);
+    await conversation('conv_old', 1);
+    const listUnchanged: Store['conversations']['listUnchanged'] = async (wish) => {
+      const found = await store.conversations.listUnchanged(wish);
+      await store.conversations.setMetadata(PLACE, 'conv_changed', new Map(), START);
+      return found;
+    };
+    start({ conversationsDays: 1 }, { ...store, conversations: { ...store.conversations, listUnchanged } });
+    await lookIsOver();
+    assert.deepEqual(await left(), { conversations: ['conv_changed'], responses: [] });
+  });
+
+  it('looks once at a time', async () => {
+    let lists = 0;
+    let go: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (go = resolve));
+    const listOlder: Store['responses']['listOlder'] = async () => {
+      lists += 1;
+      await held;
+      return [];
+    };
+    const looking = start({ responsesDays: 1 }, { ...store, responses: { ...store.responses, listOlder } });
+    for (const look of [...looks, ...looks]) look();
+    const begun = lists;
+    go?.();
+    await looking.close();
+    assert.equal(begun, 1);
   });
 
   it('has ended when it is closed, between two removals', async () => {

@@ -208,6 +208,7 @@ describe('items of a conversation', () => {
     const ascending = await page('order=asc&limit=3&include=a&include[]=b&include[]=c');
     assert.deepEqual([ascending.texts, ascending.more], [['m0', 'm1', 'm2'], true]);
     assert.equal((await page('limit=100')).texts.length, 22);
+    assert.deepEqual(await page('limit=&order=&after=&include='), first, 'what has no value is not set');
   });
 
   test('are an empty list where there are none', async () => {
@@ -238,9 +239,11 @@ describe('items of a conversation', () => {
     }
   });
 
+  const manyOf = (item: object) => Array.from({ length: 21 }, () => item);
   const many = (count: number) => Array.from({ length: count }, () => message('x'));
   const refusals: readonly (readonly [string, string, unknown, string])[] = [
     ['21 items at the beginning', 'create', { items: many(21) }, 'items'],
+    ['21 references, before it looks for them', 'items.create', { items: manyOf({ id: 'msg_nobody' }) }, 'items'],
     ['21 items', 'items.create', { items: many(21) }, 'items'],
     ['no list', 'items.create', { items: 'x' }, 'items'],
     ['nothing', 'items.create', {}, 'items'],

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { Ids } from '../../../core/id.ts';
 import { CONVERSATION_ITEMS_MAX } from '../../../core/limits.ts';
+import { isPresent } from '../../../lib/present.ts';
 import type { Conversations } from '../../../resources/conversations/conversation.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
 import { json } from '../../endpoint.ts';
@@ -47,7 +48,7 @@ function ofConversations({ conversations, ids, strict = false }: ConversationsEn
       async handle({ body = {} }, { owner }) {
         const { wire, unknown } = parseBody(CreateBody, body, { strict });
         const rules = { ids, at: 'items', kinds: 'messages', max: CONVERSATION_ITEMS_MAX } as const;
-        const items = isSet(wire.items) ? itemsOf(wire.items, rules) : [];
+        const items = isPresent(wire.items) ? itemsOf(wire.items, rules) : [];
         const metadata = metadataOf(wire.metadata, 'metadata');
         const conversation = await conversations.create(owner, { items, metadata });
         return json(encodeConversation(conversation), ignoredHeader(unknown));
@@ -90,12 +91,10 @@ function ofItems({ conversations, responses, ids, strict = false }: Conversation
       path: ITEMS,
       async handle({ body = {}, params: { id = '' } }, { owner }) {
         const { wire, unknown } = parseBody(AddBody, body, { strict });
-        if (!isSet(wire.items)) throw new ServiceError('invalid-request', missing('items'), { param: 'items' });
+        if (!isPresent(wire.items)) throw new ServiceError('invalid-request', missing('items'), { param: 'items' });
         const find = (names: readonly string[]) => responses.findItems(owner, names);
-        // What is refused for its length is not looked up before.
-        const isShort = Array.isArray(wire.items) && wire.items.length <= CONVERSATION_ITEMS_MAX;
-        const given = isShort ? await resolveReferences(wire.items, { at: 'items', find }) : wire.items;
-        const items = itemsOf(given, { ids, at: 'items', kinds: 'all', max: CONVERSATION_ITEMS_MAX });
+        const list = { at: 'items', max: CONVERSATION_ITEMS_MAX } as const;
+        const items = itemsOf(await resolveReferences(wire.items, { ...list, find }), { ...list, ids, kinds: 'all' });
         await conversations.addItems(owner, id, items);
         return json(encodeItemList(items, { hasMore: false }), ignoredHeader(unknown));
       },
@@ -126,5 +125,3 @@ function ofItems({ conversations, responses, ids, strict = false }: Conversation
     },
   ];
 }
-
-const isSet = (wire: unknown): boolean => wire !== undefined && wire !== null;

@@ -40,6 +40,7 @@ describe('items as messages', () => {
       [thought('1'), assistant('A'), thought('2'), call('a'), result('a'), thought('3'), assistant('B')],
       ['assistant(1\n\n2): A [a]', 'toola: of a', 'assistant(3): B'],
     ],
+    ['a thought that says nothing is none', [thought(''), assistant('A')], ['assistant: A']],
     ['a thought that nothing follows is left out', [thought('1'), user('Hi')], ['user: Hi']],
     [
       'results stand right behind their calls, wherever they were sent',
@@ -81,10 +82,16 @@ describe('items as messages', () => {
       ['assistant(long): A'],
     ],
     ['half a surrogate pair becomes a replacement character', [user('a\ud800')], ['user: a\ufffd']],
+    ['a result that says nothing is told all the same', [call('a'), result('a', '')], ['assistant:  [a]', 'toola: ']],
     ['what system and developer say is not among them', [{ role: 'system', content: 'S' }, user('Hi')], ['user: Hi']],
   ] as const) {
     test(name, () => assert.deepEqual(shown(decodeItems(items(...wire))), expected));
   }
+
+  test('half a surrogate pair becomes a replacement character in calls too', () => {
+    const [message] = decodeItems(items({ ...call('a'), name: 'f\ud800', arguments: '\udc00' }));
+    assert.deepEqual(message?.toolCalls, [{ id: 'a', name: 'f\ufffd', arguments: '\ufffd' }]);
+  });
 
   test('system and developer are read in their order', () => {
     const wire = items({ role: 'system', content: 'A' }, user('B'), {

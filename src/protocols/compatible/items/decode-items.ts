@@ -91,7 +91,7 @@ function thoughtOf({ summary, content }: ThoughtItem): readonly string[] {
 }
 
 function decodeContent(content: WireContent): readonly Part[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: text(content) }];
+  if (typeof content === 'string') return [{ type: 'text', text: text(content) }];
   return content.flatMap(decodePart);
 }
 
@@ -106,7 +106,7 @@ function decodePart(part: WirePart): readonly Part[] {
     case 'refusal':
       return [{ type: 'text', text: text(part.refusal) }];
     case 'input_image':
-      return typeof part.image_url === 'string' ? [{ type: 'image', url: part.image_url }] : [];
+      return [{ type: 'image', url: part.image_url }];
     case 'input_file':
     case 'input_audio':
     case 'output_audio':

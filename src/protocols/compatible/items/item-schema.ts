@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PARTS_MAX } from '../../../core/limits.ts';
+import { isPresent } from '../../../lib/present.ts';
 import { listOf } from '../../list-of.ts';
 import { isPlainObject } from '../../parse.ts';
 
@@ -12,11 +13,7 @@ const TextPart = z.object({
   text: z.string(),
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
-const ImagePart = z.object({
-  type: z.literal('input_image'),
-  image_url: z.string().nullish(),
-  file_id: z.string().nullish(),
-});
+const ImagePart = z.object({ type: z.literal('input_image'), image_url: z.string() });
 /** Parts that no model here takes: only their names matter, for the refusal. */
 const OtherPart = z.object({ type: z.enum(['input_file', 'input_audio', 'output_audio', 'computer_screenshot']) });
 
@@ -88,8 +85,15 @@ export type WirePart = z.output<typeof Part>;
 function schemaOf(value: unknown): z.ZodType<WireItem> {
   if (!isPlainObject(value)) return MessageItem;
   const { type } = value;
-  if (type !== undefined && type !== null) return SCHEMAS.get(type) ?? OtherItem;
+  if (isPresent(type)) return SCHEMAS.get(type) ?? OtherItem;
   return 'id' in value && !('role' in value) && !('content' in value) ? ReferenceItem : MessageItem;
+}
+
+/** The id that a reference names; undefined for anything else. */
+export function referredTo(value: unknown): string | undefined {
+  if (schemaOf(value) !== ReferenceItem) return undefined;
+  const { data } = ReferenceItem.safeParse(value);
+  return data?.id;
 }
 
 function itemBy(choose: (value: unknown) => z.ZodType<WireItem>) {

@@ -5,7 +5,7 @@ import { itemsOf } from './items-of.ts';
 import type { ItemsOptions } from './items-of.ts';
 
 const told = (wire: unknown, kinds: ItemsOptions['kinds'] = 'all'): unknown[] =>
-  itemsOf(wire, { ids: countedIds(), at: 'input', kinds }).map(({ json }) => JSON.parse(json) as unknown);
+  itemsOf(wire, { ids: countedIds(), at: 'input', kinds, max: 99 }).map(({ json }) => JSON.parse(json) as unknown);
 
 describe('items of a caller', () => {
   test('a string is the one part that it is, and a message says that it is complete', () => {
@@ -57,8 +57,9 @@ describe('items of a caller', () => {
       { type: 'function_call_output', call_id: 'call_1', output: [{ type: 'input_text', text: 'r' }] },
       { type: 'web_search_call', id: 'ws_x', status: 'completed', action: { type: 'search', query: 'q' } },
       { type: 'mcp_list_tools', id: 'm', server_label: 's', tools: [] },
+      { type: 'shell_call_output', id: 's', call_id: 'c', output: [] },
     ];
-    const ids = ['msg_1', 'rs_2', 'fc_3', 'fco_4', 'ws_5', 'item_6'];
+    const ids = ['msg_1', 'rs_2', 'fc_3', 'fco_4', 'ws_5', 'item_6', 'item_7'];
     assert.deepEqual(
       told(sent),
       sent.map((each, at) => ({ ...each, id: ids[at], ...(at === 3 ? { status: 'completed' } : {}) })),
@@ -70,6 +71,7 @@ describe('items of a caller', () => {
       ids: countedIds(),
       at: 'items',
       kinds: 'messages',
+      max: 1,
     });
     assert.match(item?.json ?? '', /"__proto__":\{"a":1\}/);
   });
@@ -97,6 +99,7 @@ describe('items of a caller', () => {
       'input[0].content[0].image_url',
     ],
     ['a reference that nobody has resolved', [{ id: 'msg_1' }], 'all', 'input[0]'],
+    ['what has an id and says something as somebody unnamed', [{ id: 'msg_1', content: '' }], 'all', 'input[0].role'],
     [
       'a call where only messages are allowed',
       [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }],

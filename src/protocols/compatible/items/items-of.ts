@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Ids } from '../../../core/id.ts';
 import type { Item } from '../../../core/item.ts';
-import { MESSAGES_MAX } from '../../../core/limits.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { listOf } from '../../list-of.ts';
 import { isPlainObject, parse, refuse } from '../../parse.ts';
@@ -17,7 +16,7 @@ export interface ItemsOptions {
   /** `messages`: what a conversation may be created with. `all`: what the responses interface takes as input. */
   readonly kinds: 'messages' | 'all';
   /** Items at most. Beyond: 400. */
-  readonly max?: number;
+  readonly max: number;
 }
 
 /**
@@ -26,7 +25,7 @@ export interface ItemsOptions {
  *
  * @throws ServiceError `invalid-request` naming the field; `unsupported` for parts that no model here takes.
  */
-export function itemsOf(wire: unknown, { ids, at, kinds, max = MESSAGES_MAX }: ItemsOptions): readonly Item[] {
+export function itemsOf(wire: unknown, { ids, at, kinds, max }: ItemsOptions): readonly Item[] {
   const given: unknown[] = Array.isArray(wire) ? wire : [];
   return checkedItems(wire, { at, kinds, max }).map((item, index) => {
     const sent = given[index];
@@ -36,7 +35,7 @@ export function itemsOf(wire: unknown, { ids, at, kinds, max = MESSAGES_MAX }: I
 
 function checkedItems(
   wire: unknown,
-  { at, kinds, max }: Required<Pick<ItemsOptions, 'at' | 'kinds' | 'max'>>,
+  { at, kinds, max }: Pick<ItemsOptions, 'at' | 'kinds' | 'max'>,
 ): readonly WireItem[] {
   const list = listOf(kinds === 'messages' ? MessageOnly : AnyItem, { max });
   const body = parse(z.object({ [at]: list }), { [at]: wire }, { texts: textsOf(at, kinds) });
@@ -69,9 +68,6 @@ function checkContent(content: WireContent, at: string): void {
   for (const [index, part] of content.entries()) {
     const place = `${at}[${index}]`;
     switch (part.type) {
-      case 'input_image':
-        if (typeof part.image_url !== 'string') throw refuse(`${place}.image_url`, 'input_image needs an image_url');
-        break;
       case 'input_file':
       case 'input_audio':
       case 'output_audio':
@@ -79,6 +75,7 @@ function checkContent(content: WireContent, at: string): void {
         const param = `${place}.type`;
         throw new ServiceError('unsupported', `${part.type} is not supported (${param})`, { param });
       }
+      case 'input_image':
       case 'input_text':
       case 'output_text':
       case 'text':

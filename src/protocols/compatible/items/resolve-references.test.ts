@@ -13,6 +13,6 @@ test('an item is asked for as often as it is referred to: each copy of it counts
   const said = { role: 'user', content: 'And?' };
   const wire = [{ type: 'item_reference', id: 'msg_1' }, said, { id: 'msg_1' }];
   const item: unknown = JSON.parse(ITEM.json);
-  assert.deepEqual(await resolveReferences(wire, { at: 'input', find }), [item, said, item]);
+  assert.deepEqual(await resolveReferences(wire, { at: 'input', max: 3, find }), [item, said, item]);
   assert.deepEqual(asked, ['msg_1', 'msg_1']);
 });

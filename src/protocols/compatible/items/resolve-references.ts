@@ -1,17 +1,27 @@
 import type { Item } from '../../../core/item.ts';
-import { isPlainObject, refuse } from '../../parse.ts';
+import { refuse } from '../../parse.ts';
+import { referredTo } from './item-schema.ts';
 
 /**
  * A caller's list with what is referred to in the place of each reference. Anything else, also what is no list, stays.
  *
+ * @param max Items at most: a longer list is refused for its length, and not looked into before.
  * @param find Items of the caller's by their ids, each as often as it is referred to.
  * @throws ServiceError `invalid-request` naming the first reference to what is not there.
  */
 export async function resolveReferences(
   wire: unknown,
-  { at, find }: { readonly at: string; find(ids: readonly string[]): Promise<ReadonlyMap<string, Item>> },
+  {
+    at,
+    max,
+    find,
+  }: {
+    readonly at: string;
+    readonly max: number;
+    find(ids: readonly string[]): Promise<ReadonlyMap<string, Item>>;
+  },
 ): Promise<unknown> {
-  if (!Array.isArray(wire)) return wire;
+  if (!Array.isArray(wire) || wire.length > max) return wire;
   const list: readonly unknown[] = wire;
   const ids = list.flatMap((each) => referredTo(each) ?? []);
   if (ids.length === 0) return wire;
@@ -26,12 +36,3 @@ export async function resolveReferences(
 }
 
 const ID_CHARS_SHOWN = 80;
-
-/** Clients may leave out the type of what has nothing but an id. */
-function referredTo(item: unknown): string | undefined {
-  if (!isPlainObject(item) || typeof item['id'] !== 'string' || item['id'] === '') return undefined;
-  const { type, id } = item;
-  if (type === 'item_reference') return id;
-  const isBare = (type === undefined || type === null) && !('role' in item) && !('content' in item);
-  return isBare ? id : undefined;
-}

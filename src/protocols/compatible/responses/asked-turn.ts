@@ -2,10 +2,12 @@ import { forwardedOf } from '../../../catalogue/model.ts';
 import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { Ids } from '../../../core/id.ts';
+import { MESSAGES_MAX } from '../../../core/limits.ts';
 import type { Item } from '../../../core/item.ts';
+import { ServiceError } from '../../../core/error.ts';
 import { textOf } from '../../../core/message.ts';
 import { checkMetadata } from '../../../resources/conversations/rules.ts';
-import type { Responses, TurnWish } from '../../../resources/responses/response.ts';
+import type { Responses, Turn, TurnWish } from '../../../resources/responses/response.ts';
 import { parse, parseBody } from '../../parse.ts';
 import { furtherFields } from '../chat-completions/further-fields.ts';
 import { checkResults } from '../items/check-results.ts';
@@ -35,9 +37,15 @@ export interface Asked {
   readonly wire: ResponseWire;
   readonly entry: ModelEntry;
   readonly wish: Omit<TurnWish, 'id'>;
-  /** What is said now, and how it goes on from `history`. @throws ServiceError `invalid-request` naming the field. */
-  goOn(history: readonly Item[]): Promise<AskedTurn>;
+  /**
+   * What is said now, and how it goes on from what was said before.
+   * @throws ServiceError `invalid-request` naming the field; `context-exceeded` where not all of the history was read, and
+   * nothing of it may be left out.
+   */
+  goOn(before: Before): Promise<AskedTurn>;
 }
+
+type Before = Pick<Turn, 'history' | 'olderItems'>;
 
 export interface AskedTurn extends DecodedTurn {
   readonly input: readonly Item[];
@@ -72,11 +80,13 @@ export function readAsked(
     wire,
     entry,
     wish,
-    async goOn(kept) {
+    async goOn({ history: kept, olderItems }) {
+      if (olderItems > 0 && wire.truncation !== 'auto')
+        throw tooLong({ history: kept, olderItems }, entry.contextTokens);
       const list = typeof said === 'string' ? [{ role: 'user', content: said }] : (said ?? []);
       const find = (wanted: readonly string[]) => responses.findItems(owner, wanted);
-      const resolved = await resolveReferences(list, { at: 'input', find });
-      const input = itemsOf(resolved, { ids, at: 'input', kinds: 'all' });
+      const bounds = { at: 'input', max: MESSAGES_MAX } as const;
+      const input = itemsOf(await resolveReferences(list, { ...bounds, find }), { ...bounds, ids, kinds: 'all' });
       const items = { history: kept.map(readItem), input: input.map(readItem) };
       checkResults(items.input, { history: items.history, at: 'input' });
       checkImages(items.input, entry);
@@ -87,3 +97,11 @@ export function readAsked(
     },
   };
 }
+
+/** So many items that not all were read: nobody has counted their tokens. */
+const tooLong = ({ history, olderItems }: Before, contextTokens: number): ServiceError =>
+  new ServiceError(
+    'context-exceeded',
+    `Range of input length should be [1, ${contextTokens - 1}] (the history has ${history.length + olderItems} items, which is more than any context holds; truncation: "auto" leaves the oldest out)`,
+    { param: 'input' },
+  );

@@ -36,7 +36,6 @@ export function chatFields(wire: ResponseWire): SharedFields {
       reasoning_effort: effort,
       thinking_budget: wire.thinking_budget,
       preserve_thinking: wire.preserve_thinking,
-      stream: wire.stream,
     },
     place: (field) =>
       placeIn(

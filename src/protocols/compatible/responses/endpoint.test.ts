@@ -10,6 +10,8 @@ import { countedIds } from '../items/__fixtures__/counted-ids.ts';
 import { responseCreate } from './endpoint.ts';
 import { inputTokens } from './input-tokens.ts';
 
+const NOW_MS = Date.parse('2026-07-01T12:00:00.900Z');
+
 const ENTRY: ModelEntry = {
   name: 'm',
   description: '',
@@ -38,11 +40,21 @@ const CONTEXT: RequestContext = {
 };
 
 /** A turn that goes on from `history`, of which `olderItems` were not read; the model reads all that it is told. */
-async function asked(fields: object, { history = [], olderItems = 0 }: { history?: Item[]; olderItems?: number } = {}) {
+async function asked(
+  fields: object,
+  {
+    history = [],
+    olderItems = 0,
+    ...own
+  }: { history?: Item[]; olderItems?: number; entry?: ModelEntry; strict?: boolean } = {},
+) {
+  const { entry = ENTRY, strict = false } = own;
+  const facts: object[] = [];
   const records: TurnRecord[] = [];
   let abandoned = 0;
   const endpoint = responseCreate({
-    catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+    catalogue: () => ({ resolve: (name) => ({ asked: name, entry }) }),
+    strict,
     responses: {
       begin: async () => ({
         history,
@@ -60,13 +72,31 @@ async function asked(fields: object, { history = [], olderItems = 0 }: { history
       dropped: Math.min(turns, 1),
     }),
     ids: countedIds(),
-    clock: systemClock,
+    clock: { ...systemClock, now: () => NOW_MS },
   });
   const body = { model: 'm', input: 'Hi', conversation: 'conv_1', ...fields };
   const request = { body, params: {}, query: new URLSearchParams(), headers: {} };
-  const reply = await endpoint.handle(request, CONTEXT).catch((error: unknown) => error);
-  return { reply, records, abandoned };
+  const log = { ...CONTEXT.log, add: (fact: object) => void facts.push(fact) };
+  const reply = await endpoint.handle(request, { ...CONTEXT, log }).catch((error: unknown) => error);
+  return { reply, records, abandoned, facts };
 }
+
+/** A count of what goes on from one item of a history, of which `olderItems` were not read. */
+const counted = (fields: object, olderItems: number): Promise<unknown> =>
+  inputTokens({
+    catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+    responses: {
+      history: async () => ({ history: [message('a', 'user')], olderItems }),
+      findItems: async () => new Map(),
+    },
+    countPrompt: async () => ({ tokens: 7, ignored: [] }),
+    ids: countedIds(),
+  })
+    .handle(
+      { body: { model: 'm', input: 'Hi', ...fields }, params: {}, query: new URLSearchParams(), headers: {} },
+      CONTEXT,
+    )
+    .catch((error: unknown) => error);
 
 const message = (id: string, role: string): Item => ({
   id,
@@ -98,10 +128,41 @@ describe('creating a response', () => {
     assert.doesNotMatch(JSON.stringify([reply, records]), /hidden/);
   });
 
+  test('tells its times in whole seconds', async () => {
+    const [record] = (await asked({})).records;
+    const { created_at: created, completed_at: completed } = JSON.parse(record?.json ?? '') as Record<string, number>;
+    assert.deepEqual([created, completed], [1_782_907_200, 1_782_907_200]);
+  });
+
   test('says how many items of the history were left out, those that were not read included', async () => {
     const history = [message('a', 'user'), message('b', 'assistant'), message('c', 'user')];
     const { reply } = await asked({ truncation: 'auto' }, { history, olderItems: 40 });
     assert.deepEqual(Reflect.get(Object(reply), 'headers'), { 'x-parley-dropped-items': '42' });
+  });
+
+  test('names an asked model in the log line as far as a name goes, and nothing that was said', async () => {
+    const { facts } = await asked({ model: 'm'.repeat(100), input: 'SECRET', instructions: 'SECRET' });
+    assert.deepEqual(facts, [{ asked: 'm'.repeat(64) }]);
+  });
+
+  test('leaves what a server of its own hears to that, and names what nobody hears', async () => {
+    const remote = { forward: ['min_tokens'] } as unknown as Extract<
+      ModelEntry['runs'],
+      { type: 'upstream' }
+    >['remote'];
+    const entry: ModelEntry = { ...ENTRY, runs: { type: 'upstream', remote } as ModelEntry['runs'] };
+    const { reply } = await asked({ min_tokens: 3 }, { entry, strict: true });
+    assert.equal(Reflect.get(Object(reply), 'status'), 200, String(reply));
+    const { reply: refused } = await asked({ min_tokens: 3, made_up: 1 }, { entry, strict: true });
+    assert.equal(Reflect.get(Object(refused), 'param'), 'made_up');
+  });
+
+  test('takes images where nobody has said yet whether the model sees', async () => {
+    const image = { role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] };
+    const { reply } = await asked({ input: [image] });
+    assert.equal(Reflect.get(Object(reply), 'status'), 200, String(reply));
+    const { reply: refused } = await asked({ input: [image] }, { entry: { ...ENTRY, abilities: { vision: false } } });
+    assert.equal(Reflect.get(Object(refused), 'param'), 'input[0].content[0].type');
   });
 
   test('refuses a history that was not read as a whole, where nothing may be left out', async () => {
@@ -111,25 +172,14 @@ describe('creating a response', () => {
       assert.deepEqual([Reflect.get(Object(reply), 'kind'), records.length, abandoned], ['context-exceeded', 0, 1]);
     }
   });
-});
 
-describe('counting the tokens of a request', () => {
-  test('says what of its history was not read, or refuses as the request itself would be', async () => {
-    const endpoint = inputTokens({
-      catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
-      responses: {
-        history: async () => ({ history: [message('a', 'user')], olderItems: 40 }),
-        findItems: async () => new Map(),
-      },
-      countPrompt: async () => ({ tokens: 7, ignored: [] }),
-      ids: countedIds(),
-    });
-    const counted = (truncation: string) => {
-      const body = { model: 'm', input: 'Hi', conversation: 'conv_1', truncation };
-      return endpoint.handle({ body, params: {}, query: new URLSearchParams(), headers: {} }, CONTEXT);
-    };
-    const reply = await counted('auto');
-    assert.deepEqual(Reflect.get(reply, 'headers'), { 'x-parley-dropped-items': '40' });
-    await assert.rejects(counted('disabled'), { kind: 'context-exceeded', message: /41 items/ });
+  test('counts no history that was not read as a whole, where the same request would be refused', async () => {
+    const told = async (...asked: Parameters<typeof counted>) =>
+      Reflect.get(Object(await counted(...asked)), 'body') as unknown;
+    assert.deepEqual(await told({}, 0), { object: 'response.input_tokens', input_tokens: 7 });
+    assert.deepEqual(await told({ truncation: 'auto' }, 40), { object: 'response.input_tokens', input_tokens: 7 });
+    const shortened = await counted({ truncation: 'auto' }, 40);
+    assert.deepEqual(Reflect.get(Object(shortened), 'headers'), { 'x-parley-dropped-items': '40' });
+    assert.match(String(await counted({}, 40)), /\[1, 99\].* 41 items/);
   });
 });

@@ -11,6 +11,7 @@ import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { readAsked } from './asked-turn.ts';
 import type { Asked, AskedNeeds } from './asked-turn.ts';
+import { droppedHeader } from './dropped-header.ts';
 import { encode } from './encode.ts';
 import type { ResponseObject } from './encode.ts';
 import { askedFields } from './head.ts';
@@ -18,7 +19,6 @@ import { keptTurn } from './kept-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
 import { placeIn } from './place.ts';
 import { responseStream } from './stream.ts';
-import { checkUnread, droppedHeader } from './unread-history.ts';
 
 export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue'> {
   readonly responses: Pick<Responses, 'begin' | 'findItems'>;
@@ -63,8 +63,7 @@ async function answer(
   context: RequestContext,
 ): Promise<Reply> {
   const { wire, entry } = asked;
-  checkUnread(turn, asked);
-  const { input, itemsLeftOut, ignored, ...request } = await asked.goOn(turn.history);
+  const { input, itemsLeftOut, ignored, ...request } = await asked.goOn(turn);
   const turns = wire.truncation === 'auto' ? request.turns : 0;
   const generation = await fitHistory({ ...request, turns }, { interface: 'responses' }, context);
 

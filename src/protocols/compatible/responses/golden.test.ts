@@ -36,7 +36,7 @@ for (const { name } of readdirSync(folder, { withFileTypes: true }).filter((entr
 
   test(`puts the request of ${name} into the golden messages`, () => {
     const items = (list: unknown, field: string) =>
-      itemsOf(list, { ids: countedIds(), at: field, kinds: 'all' }).map(readItem);
+      itemsOf(list, { ids: countedIds(), at: field, kinds: 'all', max: 99 }).map(readItem);
     const input = items(typeof wire.input === 'string' ? [{ role: 'user', content: wire.input }] : wire.input, 'input');
     const history = existsSync(at('history.json')) ? items(read('history.json'), 'history') : [];
     const { messages } = decode(wire, { history, input }).without(0);

@@ -1,3 +1,4 @@
+import { isPresent } from '../../../lib/present.ts';
 import { ignoredNames } from '../../fields/ignored-names.ts';
 import type { WireItem } from '../items/item-schema.ts';
 import { chatFields } from './chat-fields.ts';
@@ -21,9 +22,9 @@ export function ignoredFields(
   const shared = ignoredNames(fields, unheard).filter((name) => name !== 'enable_thinking' || wire.enable_thinking);
   const wishes: readonly (readonly [string, boolean])[] = [
     ['tool_choice', typeof choice === 'object' && choice !== null && !CHOICES.has(choice.type)],
-    ['max_tool_calls', isSet(wire.max_tool_calls)],
+    ['max_tool_calls', isPresent(wire.max_tool_calls)],
     ['top_logprobs', Boolean(wire.top_logprobs) && !isWithLogprobs],
-    ['text.verbosity', isSet(wire.text?.verbosity) && wire.text?.verbosity !== 'medium'],
+    ['text.verbosity', isPresent(wire.text?.verbosity) && wire.text?.verbosity !== 'medium'],
     ['stream_options.include_obfuscation', wire.stream_options?.include_obfuscation === true],
   ];
   return [
@@ -36,5 +37,3 @@ export function ignoredFields(
 }
 
 const CHOICES = new Set(['function', 'allowed_tools']);
-
-const isSet = (value: unknown): boolean => value !== undefined && value !== null;

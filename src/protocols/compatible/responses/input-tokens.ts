@@ -7,7 +7,7 @@ import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { readAsked } from './asked-turn.ts';
 import type { AskedNeeds } from './asked-turn.ts';
-import { checkUnread, droppedHeader } from './unread-history.ts';
+import { droppedHeader } from './dropped-header.ts';
 
 interface InputTokensNeeds extends Pick<AskedNeeds, 'catalogue'> {
   readonly responses: Pick<Responses, 'history' | 'findItems'>;
@@ -16,7 +16,7 @@ interface InputTokensNeeds extends Pick<AskedNeeds, 'catalogue'> {
   readonly strict?: boolean;
 }
 
-/** POST /compatible-mode/v1/responses/input_tokens (wire.md E6.2): what the same request would be charged for, history included. */
+/** POST /compatible-mode/v1/responses/input_tokens (wire.md E6.2): what the same request would be charged for, history included: all of it, whatever `truncation` would leave out. */
 export function inputTokens({ countPrompt, strict = false, ...needs }: InputTokensNeeds): Endpoint {
   return {
     operation: 'responses.input-tokens',
@@ -27,11 +27,10 @@ export function inputTokens({ countPrompt, strict = false, ...needs }: InputToke
     onDisconnect: 'cancel',
     async handle({ body }, context) {
       const asked = readAsked(body, { ...needs, strict }, context);
-      const told = await needs.responses.history(context.owner, asked.wish);
-      checkUnread(told, asked);
-      const { without, ignored } = await asked.goOn(told.history);
+      const before = await needs.responses.history(context.owner, asked.wish);
+      const { without, ignored } = await asked.goOn(before);
       const { tokens, ignored: unheard } = await countPrompt(without(0), { interface: 'responses' }, context);
-      const headers = { ...ignoredHeader(ignored(unheard)), ...droppedHeader(told.olderItems) };
+      const headers = { ...ignoredHeader(ignored(unheard)), ...droppedHeader(before.olderItems) };
       return json({ object: 'response.input_tokens', input_tokens: tokens }, headers);
     },
   };

@@ -1,5 +1,6 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
+import { isPresent } from '../../../lib/present.ts';
 import { checkParameters } from '../../fields/parameter-rules.ts';
 import { CONTENT } from '../../fields/texts.ts';
 import { refuse } from '../../parse.ts';
@@ -20,12 +21,12 @@ export function checkRules(wire: ResponseWire): void {
   ] as const) {
     if (isWanted) throw new ServiceError('unsupported', `${field} is not supported`, { param: field });
   }
-  const isChained = isSet(wire.conversation) || isSet(wire.previous_response_id);
-  if (isSet(wire.conversation) && isSet(wire.previous_response_id)) {
+  const isChained = isPresent(wire.conversation) || isPresent(wire.previous_response_id);
+  if (isPresent(wire.conversation) && isPresent(wire.previous_response_id)) {
     throw refuse('previous_response_id', 'conversation and previous_response_id cannot be used together');
   }
   const { input } = wire;
-  const isEmpty = !isSet(input) || input === '' || (Array.isArray(input) && input.length === 0);
+  const isEmpty = !isPresent(input) || input === '' || (Array.isArray(input) && input.length === 0);
   if (isEmpty && !isChained)
     throw refuse('input', 'input must say something, or go on from a conversation or response');
   checkAllowed(wire);
@@ -63,5 +64,3 @@ export function checkImages(input: readonly WireItem[], { name, abilities }: Mod
     throw refuse(`input[${index}].${field}[${position}].type`, `${CONTENT} ${name} has no such input`);
   }
 }
-
-const isSet = (value: unknown): boolean => value !== undefined && value !== null;

@@ -2,6 +2,7 @@ import { ServiceError } from '../../../core/error.ts';
 import type { Block, TokenLogprob } from '../../../core/event.ts';
 import { assert } from '../../../lib/assert.ts';
 import { escapeLineEnds, sseComment } from '../../../lib/sse.ts';
+import { numberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { status } from '../errors.ts';
 import { encodeBegun, encodeFailed, lacksAnswer, LAST_STATUS } from './encode.ts';
@@ -27,8 +28,8 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
   let waiting: Block | undefined;
 
   const frame = (type: string, facts: object, code = 200): string => {
-    const data = JSON.stringify({ type, ...facts, sequence_number: sequence });
-    return `id:${++sequence}\nevent:${type}\n:HTTP_STATUS/${code}\ndata:${data}\n\n`;
+    const data = { type, ...facts, sequence_number: sequence };
+    return numberedFrame({ id: ++sequence, event: type, status: code, data });
   };
 
   const begin = (): string => {

@@ -1,3 +1,4 @@
+import { isPresent } from '../../../lib/present.ts';
 import { isCustom, isServerBlock } from './schema.ts';
 import type { InnerBlock, PromptWire } from './schema.ts';
 import { decodeThinking, ignoredThinking } from './thinking.ts';
@@ -20,8 +21,8 @@ export function ignoredFields(wire: PromptWire, unheard: readonly string[]): rea
     ...(wire.tools ?? []).flatMap((tool, index) => (isCustom(tool) ? [] : [`tools[${index}]`])),
     ...blocks.flatMap(({ at, block }) => (isLeftOut(block) ? [at] : [])),
     ...(wire.mcp_servers?.length ? ['mcp_servers'] : []),
-    ...(isSet(wire.container) ? ['container'] : []),
-    ...(isSet(wire.context_management) ? ['context_management'] : []),
+    ...(isPresent(wire.container) ? ['container'] : []),
+    ...(isPresent(wire.context_management) ? ['context_management'] : []),
   ];
 }
 
@@ -60,5 +61,3 @@ function ignoredMarks(wire: PromptWire, blocks: readonly PlacedBlock[]): readonl
     ...(marks.some(({ ttl }) => ttl === '1h') ? ['cache_control.ttl'] : []),
   ];
 }
-
-const isSet = (value: unknown): boolean => value !== undefined && value !== null;
