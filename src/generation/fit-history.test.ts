@@ -104,7 +104,7 @@ describe('a history that is fitted', () => {
     await assert.rejects(fitted({ turns: [10, 10], fixed: 100, log }), { kind: 'context-exceeded' });
     await assert.rejects(fitted({ turns: [], fixed: 100, log }), { kind: 'context-exceeded' });
     assert.deepEqual(
-      log.filter((each) => each !== 'count'),
+      log.filter((each) => !each.startsWith('count')),
       ['run 120', 'run 100', 'run 100'],
     );
   });
