@@ -42,8 +42,9 @@ export function createBlockEnd({ prefix, suffix }: Gap): Look | undefined {
   const open = createOpenText();
   for (const character of prefix) open.take(character);
   let taken = 0;
-  const takeUpTo = ({ text, from }: Seen, at: number): void => {
-    while (taken < from + at) open.take(text[taken++ - from] ?? '');
+  // Of a text that was seen before, the last character may not have been taken: nothing was looked for behind it.
+  const takeUpTo = ({ text, from, before }: Seen, at: number): void => {
+    for (; taken < from + at; taken++) open.take(text[taken - from] ?? before);
   };
 
   const leaves = ({ text, isLast }: Seen, from: number): Verdict => {

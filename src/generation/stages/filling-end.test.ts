@@ -100,6 +100,11 @@ describe('what fills a gap', () => {
     assert.ok(msOf(['x'], wide) < 1_000, 'a suffix of blanks');
   });
 
+  it('knows a string of several lines by its marks, also where they come one by one', () => {
+    for (const pieces of [[' """\n}'], [' ', '"', '"', '"', '\n', '}']])
+      assert.equal(run(pieces, 'stop', '\n}\n').text, ' """\n}');
+  });
+
   it('is the same however it is cut', () => {
     const part = fc.constantFrom(
       'x',
