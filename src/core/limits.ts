@@ -613,3 +613,6 @@ export const RETENTION_LOOK_MS = 3_600_000;
 
 /** Ours: conversations or responses of one page of what the operator reads or removes; each goes in a transaction of its own. */
 export const OPERATOR_PAGE_MAX = 50;
+
+/** Ours: characters of log lines that wait to be written. Beyond: lines are lost, and counted. */
+export const LOG_CHARS_WAITING_MAX = 4 * 1024 * 1024;

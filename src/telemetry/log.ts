@@ -36,21 +36,6 @@ export function createLog({ level, destination, worker }: LogOptions): Log {
   };
 }
 
-/** Characters that wait before they are written, and how long, in ms, they may. Ours: a write costs more than a line. */
-const LOG_CHARS_WAITING = 12_288;
-const LOG_WAIT_MS = 100;
-
-export interface LogFile extends DestinationStream {
-  /** Writes what waits now. */
-  flush(): void;
-}
-
-/** Lines to a file descriptor, several at a time; what is left is written when the process ends. */
-export function logFile(fd: number): LogFile {
-  const lines = pino.destination({ fd, sync: false, minLength: LOG_CHARS_WAITING, periodicFlush: LOG_WAIT_MS });
-  return { write: (line) => void lines.write(line), flush: () => lines.flushSync() };
-}
-
 const levelName = (label: string): { level: string } => ({ level: label });
 
 function describeError(error: unknown, causesLeft: number): Record<string, unknown> {
