@@ -15,7 +15,7 @@ after(() => rmSync(folder, { recursive: true }));
 const until = async (isTrue: () => boolean): Promise<void> => {
   for (const end = Date.now() + 10_000; !isTrue();) {
     assert.ok(Date.now() < end, 'it takes too long');
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setImmediate(resolve));
   }
 };
 
