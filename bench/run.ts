@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { modelsFolder } from '../test/models-folder.ts';
+import { conversationPages } from './conversations.ts';
 import { engine } from './engine.ts';
 import { gateway } from './gateway.ts';
 import { besideLlamaServer } from './llama-server.ts';
@@ -28,6 +29,7 @@ const rowsOf = async (rows: Promise<readonly Row[]>) => ({ rows: await rows, rem
 
 const PARTS: Readonly<Record<string, Part>> = {
   gateway: { needsWeights: false, run: () => rowsOf(gateway(note)) },
+  conversations: { needsWeights: false, run: () => rowsOf(conversationPages(note)) },
   load: { needsWeights: false, run: () => underLoad(note) },
   engine: { needsWeights: true, run: () => rowsOf(engine(file, folder, note)) },
   schemas: {

@@ -4,8 +4,9 @@ import type { LoadedConfig } from '../config/load-config.ts';
 import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { addToConfigFile } from '../config/config-file.ts';
-import { openCatalogue, openKeys, openWeights } from '../service/parts.ts';
+import { openCatalogue, openConversations, openKeys, openWeights } from '../service/parts.ts';
 import { configCommand } from './config.ts';
+import { conversationsCommand } from './conversations.ts';
 import { keysCommand } from './keys.ts';
 import { modelsCommand } from './models.ts';
 import { packageVersion } from './package-version.ts';
@@ -42,6 +43,7 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
   const commands = [
     serveCommand({ load, env, stdout, stderr }),
     keysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
+    conversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
     modelsCommand({
       open: async (flags) => {
         const { config, file } = load(flags);

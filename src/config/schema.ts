@@ -143,6 +143,18 @@ export const ConfigSchema = z.strictObject({
       MAPPING,
     )
     .prefault({}),
+  /** Days that something is kept; default: until it is deleted. */
+  retention: z
+    .strictObject(
+      {
+        /** After the last change to it or to its items. */
+        conversationsDays: whole(1, 36_500).optional(),
+        /** After it was made. */
+        responsesDays: whole(1, 36_500).optional(),
+      },
+      MAPPING,
+    )
+    .prefault({}),
   /** Of the times that some interfaces render as text. */
   timezone: checked(isTimezone, 'must be a time zone such as UTC or Asia/Shanghai').default('UTC'),
   /** How long a stopping service lets running answers go on. */

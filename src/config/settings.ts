@@ -81,6 +81,8 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'log.pretty', type: 'boolean', env: 'PARLEY_LOG_PRETTY' },
   { path: 'operatorTokenFile', type: 'path', env: 'PARLEY_OPERATOR_TOKEN_FILE' },
   { path: 'store.url', type: 'text', env: 'PARLEY_STORE_URL' },
+  { path: 'retention.conversationsDays', type: 'number', env: 'PARLEY_RETENTION_CONVERSATIONS_DAYS' },
+  { path: 'retention.responsesDays', type: 'number', env: 'PARLEY_RETENTION_RESPONSES_DAYS' },
   { path: 'timezone', type: 'text', env: 'PARLEY_TIMEZONE' },
   { path: 'shutdownGraceMs', type: 'number', env: 'PARLEY_SHUTDOWN_GRACE_MS' },
 ];

@@ -561,3 +561,46 @@ export const TRANSLATION_SEGMENT_TOKENS_MAX = 128;
 
 /** Ours: terms, and pairs of the memory, of one translation. Beyond: 400. */
 export const TRANSLATION_PAIRS_MAX = 2_000;
+
+/** Ours: names in `include` of one response. Beyond: 400. Clients know about a dozen. */
+export const INCLUDES_MAX = 64;
+
+/** Ours: the share of the context that an answer is left when older turns make way for it, and the largest that a caller's own limit claims. */
+export const ANSWER_SHARE_DEFAULT = 1 / 8;
+export const ANSWER_SHARE_MAX = 1 / 2;
+
+/** Specification, E6: items of one call that makes a conversation or adds to one. Beyond: 400. */
+export const CONVERSATION_ITEMS_MAX = 20;
+
+/** Specification, E6: pairs of metadata, and Unicode code points of a key and of a value. Beyond: 400. */
+export const METADATA_PAIRS_MAX = 16;
+export const METADATA_KEY_CODE_POINTS_MAX = 64;
+export const METADATA_VALUE_CODE_POINTS_MAX = 512;
+
+/** wire.md E6.1: items of one page of a list, and how many there are where nothing is asked for. Beyond: 400. */
+export const ITEM_PAGE_MAX = 100;
+export const ITEM_PAGE_DEFAULT = 20;
+
+/** Ours: bytes of JSON in such a page. Beyond: it ends earlier, but never before its first item, and says that there is more. */
+export const ITEM_PAGE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Ours: items of a history that are read for an answer. Beyond: the oldest are not read. Far above any context that is served. */
+export const HISTORY_ITEMS_MAX = 10_000;
+
+/** Ours: their bytes of JSON. Beyond: the same. Holds a context of a million tokens and its escapes. */
+export const HISTORY_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Ours: responses that one goes back along `previous_response_id`. Beyond: the oldest are not read. */
+export const HISTORY_LINKS_MAX = 10_000;
+
+/** Ours: how long, in ms, an answer in the making keeps its conversation without a sign of life. Beyond: the next may take it. */
+export const TURN_LEASE_MS = 15_000;
+
+/** Ours: between such signs of life, in ms; also what a caller is told to wait who finds the conversation taken. */
+export const TURN_RENEW_MS = 5_000;
+
+/** Ours: ms between looks for what has passed its age. */
+export const RETENTION_LOOK_MS = 3_600_000;
+
+/** Ours: conversations or responses of one page of what the operator reads or removes; each goes in a transaction of its own. */
+export const OPERATOR_PAGE_MAX = 50;

@@ -25,7 +25,8 @@ interface OpenChoice {
   end: { readonly reason: FinishReason; readonly stop?: string } | undefined;
 }
 
-function createFold(): { push(event: GenerationEvent): void; result(): GenerationResult } {
+/** The same, event by event. */
+export function createFold(): { push(event: GenerationEvent): void; result(): GenerationResult } {
   const choices = new Map<number, OpenChoice>();
   let inputTokens = 0;
   let last: Extract<GenerationEvent, { type: 'end' }> | undefined;

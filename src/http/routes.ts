@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import { ServiceError } from '../core/error.ts';
-import type { Endpoint, Family } from '../protocols/endpoint.ts';
+import type { Deprecation, Endpoint, Family } from '../protocols/endpoint.ts';
 import { familyOf } from '../protocols/families.ts';
 import { pathsOf, unservedRoutes } from '../protocols/interfaces.ts';
 import type { UnservedRoute } from '../protocols/interfaces.ts';
@@ -48,7 +48,7 @@ export function createRoutes(needs: RoutesNeeds): readonly HttpRoute[] {
 }
 
 function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
-  const { method, family, operation, regions } = endpoint;
+  const { method, family, operation, regions, deprecated } = endpoint;
   return pathsOf(endpoint.path).map((path) => ({
     methods: withHead(method),
     path,
@@ -56,12 +56,20 @@ function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
     operation,
     isPublic: false,
     async run(call, params) {
+      if (deprecated) Object.assign(call.headers, deprecationHeaders(deprecated, call.request.url ?? path));
       await enter(call, needs);
       checkRegion(`${method} ${path}`, regions, call.address.region);
       await answer(endpoint, call, params, needs);
     },
   }));
 }
+
+/** RFC 9745 and RFC 5829. */
+const deprecationHeaders = ({ since, successor }: Deprecation, target: string): Readonly<Record<string, string>> => ({
+  deprecation: `@${since}`,
+  // A target may hold what would end the address in a header.
+  link: `<${successor(target).replaceAll(/[^!#-;=?-~]/g, encodeURIComponent)}>; rel="successor-version"`,
+});
 
 function unservedRoute({ method, path, name, family, regions, off }: UnservedRoute, needs: RoutesNeeds): HttpRoute[] {
   return pathsOf(path).map((each) => ({

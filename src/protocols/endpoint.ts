@@ -5,6 +5,13 @@ import type { StreamEncoder } from './stream-encoder.ts';
 /** Which error shape and which credentials a path has. */
 export type Family = 'compatible' | 'messages' | 'native';
 
+export interface Deprecation {
+  /** Unix seconds. */
+  readonly since: number;
+  /** Of a request's own target. */
+  readonly successor: (target: string) => string;
+}
+
 export interface EndpointRequest {
   /** Parsed JSON, or undefined where there is no body. Not validated yet. */
   readonly body: unknown;
@@ -39,6 +46,8 @@ export interface Endpoint {
   readonly family: Family;
   /** Where the specification offers it. */
   readonly regions: readonly RegionId[];
+  /** Served for callers who know no better; every answer names what took its place. */
+  readonly deprecated?: Deprecation;
   /** `cancel`: the work stops when the caller leaves. `finish`: it goes on. */
   readonly onDisconnect: 'cancel' | 'finish';
   handle(request: EndpointRequest, context: RequestContext): Promise<Reply>;

@@ -30,7 +30,8 @@ const WITHOUT_HONG_KONG: readonly RegionId[] = ['cn-beijing', 'ap-southeast-1', 
 const CHAT = '/compatible-mode/v1/chat/completions';
 const GENERATION = '/api/v1/services/aigc/text-generation/generation';
 const MESSAGES = '/apps/anthropic/v1/messages';
-const OLD_RESPONSES = '/api/v2/apps/protocols/compatible-mode/v1/responses';
+/** Specification, Versioning 3: callers are to move to the path without its first parts. */
+export const OLD_RESPONSES = '/api/v2/apps/protocols/compatible-mode/v1/responses';
 
 const route =
   (method: Route['method']) =>
@@ -97,9 +98,14 @@ export const INTERFACES = {
       remove('/compatible-mode/v1/responses/:id'),
       get('/compatible-mode/v1/responses/:id/input_items'),
       post('/compatible-mode/v1/responses/:id/cancel'),
+      post('/compatible-mode/v1/responses/compact'),
       post(OLD_RESPONSES),
+      post(`${OLD_RESPONSES}/input_tokens`),
       get(`${OLD_RESPONSES}/:id`),
       remove(`${OLD_RESPONSES}/:id`),
+      get(`${OLD_RESPONSES}/:id/input_items`),
+      post(`${OLD_RESPONSES}/:id/cancel`),
+      post(`${OLD_RESPONSES}/compact`),
     ],
   },
   conversations: {

@@ -10,6 +10,8 @@ import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
 import { systemClock } from '../lib/clock.ts';
+import { createConversationsOperator } from '../resources/conversations/operator.ts';
+import type { ConversationsOperator } from '../resources/conversations/operator.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { sqliteDialect } from '../store/dialects/sqlite.ts';
@@ -57,6 +59,19 @@ export async function openKeys(config: Config): Promise<OpenedKeys> {
   return {
     keys: createKeys({ store, clock: systemClock }),
     regions: regionsOf(config).map(([id]) => id),
+    close: () => store.close(),
+  };
+}
+
+export interface OpenedConversations {
+  readonly conversations: ConversationsOperator;
+  close(): Promise<void>;
+}
+
+export async function openConversations(config: Config): Promise<OpenedConversations> {
+  const store = await openDatabase(config);
+  return {
+    conversations: createConversationsOperator({ store, clock: systemClock }),
     close: () => store.close(),
   };
 }

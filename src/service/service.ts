@@ -21,6 +21,7 @@ import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createEmbed } from '../generation/embed.ts';
+import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
@@ -35,9 +36,11 @@ import type { Clock } from '../lib/clock.ts';
 import { present } from '../lib/present.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { completions } from '../protocols/compatible/completions/endpoint.ts';
+import { conversationEndpoints } from '../protocols/compatible/conversations/endpoints.ts';
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
+import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
 import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
@@ -49,9 +52,12 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
+import { createConversations } from '../resources/conversations/service.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
+import { createResponses } from '../resources/responses/service.ts';
+import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
@@ -132,6 +138,8 @@ export interface ProcessSharing extends EngineSharing {
 /** Ours: how long a program may take to tell its version, in ms. */
 const VERSION_MS_MAX = 5_000;
 
+const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
+
 /** What is answered without an endpoint, as http names it. */
 const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
 
@@ -147,6 +155,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
+  const conversations = createConversations({ store, clock });
+  const responses = createResponses({ store, clock });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -159,13 +169,26 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
   const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
   const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
+  const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const interfaces = ['chat', 'completions', 'messages', 'native', 'translation', 'embeddings', 'rerank'] as const;
+  const interfaces = [
+    'chat',
+    'completions',
+    'messages',
+    'responses',
+    'native',
+    'translation',
+    'embeddings',
+    'rerank',
+  ] as const;
   // What only the native interface can ask for is no model of the compatible list.
-  const models = { catalogue: () => catalogue, served: ['chat', 'completions', 'embeddings', 'rerank'] as const };
+  const models = {
+    catalogue: () => catalogue,
+    served: ['chat', 'responses', 'completions', 'embeddings', 'rerank'] as const,
+  };
   const { strict } = config;
   const asking = { generate, translate, catalogue: () => catalogue, clock, strict };
   const endpoints: readonly Endpoint[] = [
@@ -184,6 +207,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     textEmbedding({ embed, catalogue: () => catalogue, strict }),
     rerank({ rank, strict }),
     textRerank({ rank, strict }),
+    ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
+    ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),
@@ -215,6 +240,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     log,
     meter,
   });
+
+  const { conversationsDays, responsesDays } = config.retention;
+  // Of several processes the primary sees to it for all.
+  const kept = worker === undefined ? { conversationsDays, responsesDays } : NOTHING_ENDS;
+  const retention = startRetention({ store, clock, log, ...kept });
 
   const useModels = async (section: ModelsSection): Promise<void> => {
     catalogue.replace(await openCatalogue(section));
@@ -265,6 +295,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await http.close({ graceMs: config.shutdownGraceMs });
       await engines.close();
       await answerCheck.close();
+      await retention.close();
       await store.close();
     },
   };

@@ -4,15 +4,21 @@ import { ServiceError } from '../core/error.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
+import { type ConversationStore, createConversationStore } from './conversations.ts';
+import { createItemStore, type ItemStore } from './items.ts';
 import { createKeyStore, type KeyStore } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
+import { createResponseStore, type ResponseStore } from './responses.ts';
 import type { Run } from './run.ts';
 import type { Database } from './schema/database.ts';
 
 /** The nouns, each with all of its SQL. */
 export interface Tables {
+  readonly conversations: ConversationStore;
+  readonly items: ItemStore;
   readonly keys: KeyStore;
+  readonly responses: ResponseStore;
 }
 
 /** Every failure of the database is a ServiceError `internal` with the reason as its cause. */
@@ -41,13 +47,13 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
   };
 
   return {
-    keys: createKeyStore(db, outside),
+    ...tablesOf(db, outside),
     transaction: (work) =>
       outside(() =>
         db.transaction().execute(async (transaction) => {
           const inside = { isOpen: true };
           try {
-            return await scope.run(inside, () => work({ keys: createKeyStore(transaction, translated) }));
+            return await scope.run(inside, () => work(tablesOf(transaction, translated)));
           } finally {
             inside.isOpen = false;
           }
@@ -56,6 +62,13 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
     close: () => db.destroy(),
   };
 }
+
+const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
+  conversations: createConversationStore(db, run),
+  items: createItemStore(db, run),
+  keys: createKeyStore(db, run),
+  responses: createResponseStore(db, run),
+});
 
 async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {
   let db: Kysely<Database> | undefined;

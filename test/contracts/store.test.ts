@@ -3,20 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { PGlite } from '@electric-sql/pglite';
 import { ServiceError } from '../../src/core/error.ts';
 import type { KeyRecord } from '../../src/core/key.ts';
-import type { StoreDialect } from '../../src/store/dialects/dialect.ts';
-import { pgliteDialect } from '../../src/store/dialects/pglite.ts';
-import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
-
-/** One promise for every database: what passes here on one passes on all. */
-const DIALECTS: readonly { name: string; dialect: (folder: string) => StoreDialect }[] = [
-  { name: 'sqlite in memory', dialect: () => sqliteDialect({ file: ':memory:' }) },
-  { name: 'sqlite in a file', dialect: (folder) => sqliteDialect({ file: join(folder, 'parley.db') }) },
-  { name: 'pglite', dialect: () => pgliteDialect(new PGlite()) },
-];
+import { DIALECTS } from './__fixtures__/dialects.ts';
 
 /** A time that no 32-bit column holds. */
 const NOW = 1_790_000_000_123;

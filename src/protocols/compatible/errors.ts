@@ -69,9 +69,13 @@ export const status = (kind: ErrorKind): number => COMPATIBLE_ERRORS[kind].statu
 
 /** The nested shape: the Node client reads `error` only (wire.md 0.5). Also what a broken stream says. */
 export function errorBody(error: ServiceError, requestId: string): object {
-  const { code, type, sentence } = COMPATIBLE_ERRORS[error.kind];
-  return {
-    error: { message: withSentence(sentence, error.message), type, param: error.param ?? null, code },
-    request_id: requestId,
-  };
+  const { type } = COMPATIBLE_ERRORS[error.kind];
+  const { code, message } = codeAndMessage(error);
+  return { error: { message, type, param: error.param ?? null, code }, request_id: requestId };
+}
+
+/** What an answer that failed says of it. */
+export function codeAndMessage(error: ServiceError): { readonly code: string; readonly message: string } {
+  const { code, sentence } = COMPATIBLE_ERRORS[error.kind];
+  return { code, message: withSentence(sentence, error.message) };
 }

@@ -2,7 +2,7 @@ import type { AlternativeToken, TokenLogprob } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
 
 /** wire.md E1.5: the object of `choices[].logprobs`, without a `refusal` key; null where no token has one. */
-export function encodeLogprobs(tokens: readonly TokenLogprob[] | undefined): object | null {
+export function encodeLogprobs(tokens: readonly TokenLogprob[] | undefined): { content: readonly object[] } | null {
   if (!tokens || tokens.length === 0) return null;
   return { content: tokens.map((token) => ({ ...encodeToken(token), top_logprobs: token.top.map(encodeToken) })) };
 }

@@ -1,5 +1,6 @@
 import type { Migration } from '../migrate.ts';
 import { keys } from './0001-keys.ts';
+import { conversations } from './0002-conversations.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys];
+export const MIGRATIONS: readonly Migration[] = [keys, conversations];

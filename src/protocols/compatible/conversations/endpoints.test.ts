@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { createConversations } from '../../../resources/conversations/service.ts';
+import { createResponses } from '../../../resources/responses/service.ts';
+import { sqliteDialect } from '../../../store/dialects/sqlite.ts';
+import { openStore, type Store } from '../../../store/store.ts';
+import type { Endpoint } from '../../endpoint.ts';
+import { ask, REQUEST_ID } from '../../fields/__fixtures__/ask.ts';
+import type { Asked } from '../../fields/__fixtures__/ask.ts';
+import { conversationEndpoints } from './endpoints.ts';
+
+const NOW = Date.parse('2026-07-01T12:00:00.123Z');
+const clock = { now: () => NOW, monotonic: () => 0 };
+
+let store: Store;
+let endpoints: readonly Endpoint[];
+
+/** Ids in the order they are made: msg_001, fc_002. */
+const countedIds = () => {
+  let made = 0;
+  const next = (): string => String(++made).padStart(3, '0');
+  return { request: () => REQUEST_ID, sortable: (prefix: string) => prefix + next(), toolCall: () => `call_${next()}` };
+};
+
+beforeEach(async () => {
+  store = await openStore({ dialect: sqliteDialect({ file: ':memory:' }) });
+  const ids = countedIds();
+  const conversations = createConversations({ store, clock, ids });
+  endpoints = conversationEndpoints({ conversations, responses: createResponses({ store, clock }), ids });
+});
+afterEach(() => store.close());
+
+const call = (operation: string, asked: Asked = {}) => {
+  const endpoint = endpoints.find((each) => each.operation === `conversations.${operation}`);
+  return ask(endpoint ?? assert.fail(operation), asked);
+};
+/** The answer as it is written. */
+const told = async (operation: string, asked: Asked = {}) => {
+  const { status, body } = await call(operation, asked);
+  assert.equal(status, 200, JSON.stringify(body));
+  return JSON.stringify(body);
+};
+const refused = async (operation: string, asked: Asked) => {
+  const { status, body } = await call(operation, asked);
+  const { error } = body as { error: { message: string; type: string; param: string | null; code: string } };
+  return { status, ...error };
+};
+
+const create = async (body: unknown = {}) => {
+  const { id } = JSON.parse(await told('create', { body })) as { id: string };
+  return id;
+};
+const message = (content: string, role = 'user') => ({ role, content });
+const stored = (id: string, text: string) =>
+  `{"type":"message","id":"${id}","status":"completed","role":"user","content":[{"type":"input_text","text":"${text}"}]}`;
+
+describe('a conversation', () => {
+  test('is told as it was made, with its age in milliseconds', async () => {
+    const said = `{"id":"conv_001","object":"conversation","created_at":${NOW},"metadata":{"topic":"a"}}`;
+    assert.equal(await told('create', { body: { metadata: { topic: 'a' } } }), said);
+    assert.equal(await told('get', { params: { id: 'conv_001' } }), said);
+  });
+
+  for (const [name, asked] of [
+    ['an empty body', { body: {} }],
+    ['no body', {}],
+    ['nothing but null', { body: { items: null, metadata: null } }],
+  ] as const) {
+    test(`is made of ${name}`, async () => {
+      assert.equal(
+        await told('create', asked),
+        `{"id":"conv_001","object":"conversation","created_at":${NOW},"metadata":{}}`,
+      );
+    });
+  }
+
+  test('gets new metadata in the place of all there was; {} clears it, and it has to be there', async () => {
+    const id = await create({ metadata: { a: '1', b: '2' } });
+    const update = (body: unknown) => told('update', { params: { id }, body });
+    assert.match(await update({ metadata: { c: '3' } }), /"metadata":\{"c":"3"\}\}$/);
+    for (const body of [{}, undefined, { metadata: null }]) {
+      const { status, param, code } = await refused('update', { params: { id }, body });
+      assert.deepEqual([status, param, code], [400, 'metadata', 'invalid_parameter_error']);
+    }
+    assert.match(await told('get', { params: { id } }), /"metadata":\{"c":"3"\}\}$/);
+    assert.match(await update({ metadata: {} }), /"metadata":\{\}\}$/);
+    assert.match(await told('get', { params: { id } }), /"metadata":\{\}\}$/);
+  });
+
+  test('takes any key of metadata, also __proto__', async () => {
+    const body: unknown = JSON.parse('{"metadata":{"__proto__":"a","constructor":"b","toString":"c"}}');
+    const id = await create(body);
+    assert.match(
+      await told('get', { params: { id } }),
+      /"metadata":\{"__proto__":"a","constructor":"b","toString":"c"\}\}$/,
+    );
+  });
+
+  test('is deleted with its items, and is not there any more', async () => {
+    const id = await create({ items: [message('Hi')] });
+    assert.equal(
+      await told('delete', { params: { id } }),
+      `{"id":"${id}","object":"conversation.deleted","deleted":true}`,
+    );
+    assert.deepEqual(await call('get', { params: { id } }), {
+      status: 404,
+      body: {
+        error: {
+          message: `Conversation with id '${id}' not found.`,
+          type: 'invalid_request_error',
+          param: null,
+          code: 'not_found',
+        },
+        request_id: REQUEST_ID,
+      },
+      headers: {},
+    });
+  });
+
+  test('of another workspace or region is as one that never was', async () => {
+    const metadata = new Map();
+    for (const place of [
+      { workspace: 'other', region: 'cn-beijing' },
+      { workspace: 'w', region: 'us-east-1' },
+    ] as const) {
+      const id = `conv_${place.workspace}`;
+      await store.conversations.insert({ ...place, id, createdAt: NOW, metadata }, { nextPosition: 0 });
+      for (const [operation, body] of [
+        ['get', undefined],
+        ['update', { metadata: {} }],
+        ['delete', undefined],
+        ['items.list', undefined],
+        ['items.create', { items: [message('Hi')] }],
+        ['items.get', undefined],
+        ['items.delete', undefined],
+      ] as const) {
+        const { status, message: text } = await refused(operation, { params: { id, item: 'msg_1' }, body });
+        assert.deepEqual([status, text], [404, `Conversation with id '${id}' not found.`], operation);
+      }
+    }
+  });
+
+  test('names the fields that nobody knows', async () => {
+    const { headers } = await call('create', { body: { user: 'u', metadata: { a: 'b' }, expires: 1 } });
+    assert.deepEqual(headers, { 'x-parley-ignored': 'user,expires' });
+    const { headers: listed } = await call('items.list', { params: { id: 'conv_001' }, query: 'before=x&include[]=y' });
+    assert.deepEqual(listed, { 'x-parley-ignored': 'before' });
+  });
+});
+
+describe('items of a conversation', () => {
+  test('are told with ids of ours, as they are kept', async () => {
+    const id = await create({ items: [message('Hi')] });
+    const item = stored('msg_001', 'Hi');
+    assert.equal(await told('items.get', { params: { id, item: 'msg_001' } }), item);
+    assert.equal(
+      await told('items.create', { params: { id }, body: { items: [message('a'), message('b')] } }),
+      `{"object":"list","data":[${stored('msg_003', 'a')},${stored('msg_004', 'b')}],"first_id":"msg_003","last_id":"msg_004","has_more":false}`,
+    );
+  });
+
+  test('may be calls, their results and thoughts when they are added, and messages only at the beginning', async () => {
+    const call_ = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}' };
+    const { status, param } = await refused('create', { body: { items: [call_] } });
+    assert.deepEqual([status, param], [400, 'items[0].type']);
+    const id = await create();
+    const items = [
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 's' }], x: { __proto: 1 } },
+      call_,
+      { type: 'function_call_output', call_id: 'c', output: 'r' },
+    ];
+    const { data } = JSON.parse(await told('items.create', { params: { id }, body: { items } })) as {
+      data: { id: string }[];
+    };
+    assert.deepEqual(
+      data.map((each) => each.id.split('_')[0]),
+      ['rs', 'fc', 'fco'],
+    );
+  });
+
+  test('are copied where they are referred to, the owner’s own only', async () => {
+    const from = await create({ items: [message('Hi')] });
+    const id = await create();
+    const body = { items: [{ type: 'item_reference', id: 'msg_001' }] };
+    assert.match(await told('items.create', { params: { id }, body }), /"data":\[\{.*"text":"Hi"/);
+    await told('delete', { params: { id: from } });
+    const other = { items: [{ type: 'item_reference', id: 'msg_001' }] };
+    const { status, param } = await refused('items.create', { params: { id }, body: other });
+    assert.deepEqual([status, param], [400, 'items[0].id']);
+  });
+
+  test('are listed from the newest on, twenty of them where nothing is asked for, and page by page', async () => {
+    const id = await create({ items: Array.from({ length: 20 }, (_, at) => message(`m${at}`)) });
+    await told('items.create', { params: { id }, body: { items: [message('m20'), message('m21')] } });
+    const page = async (query: string) => {
+      const list = JSON.parse(await told('items.list', { params: { id }, query })) as {
+        data: { id: string; content: { text: string }[] }[];
+        first_id: string;
+        last_id: string;
+        has_more: boolean;
+      };
+      assert.deepEqual([list.first_id, list.last_id], [list.data[0]?.id, list.data.at(-1)?.id]);
+      return { texts: list.data.map(({ content }) => content[0]?.text), last: list.last_id, more: list.has_more };
+    };
+    const first = await page('');
+    assert.deepEqual([first.texts.length, first.texts[0], first.texts[19], first.more], [20, 'm21', 'm2', true]);
+    assert.deepEqual(await page(`after=${first.last}`), { texts: ['m1', 'm0'], last: 'msg_001', more: false });
+    const ascending = await page('order=asc&limit=3&include=a&include[]=b&include[]=c');
+    assert.deepEqual([ascending.texts, ascending.more], [['m0', 'm1', 'm2'], true]);
+    assert.equal((await page('limit=100')).texts.length, 22);
+  });
+
+  test('are an empty list where there are none', async () => {
+    const id = await create();
+    assert.equal(
+      await told('items.list', { params: { id } }),
+      '{"object":"list","data":[],"first_id":null,"last_id":null,"has_more":false}',
+    );
+  });
+
+  for (const query of ['limit=0', 'limit=101', 'limit=1.5', 'limit=x', 'order=up', 'after=msg_nobody']) {
+    test(`are not listed by ${query}`, async () => {
+      const { status, param, type } = await refused('items.list', { params: { id: await create() }, query });
+      assert.deepEqual([status, param, type], [400, query.split('=')[0], 'invalid_request_error']);
+    });
+  }
+
+  test('are deleted, and the answer is the conversation and says so', async () => {
+    const id = await create({ items: [message('Hi')], metadata: { a: 'b' } });
+    const params = { id, item: 'msg_001' };
+    assert.equal(
+      await told('items.delete', { params }),
+      `{"id":"${id}","object":"conversation.item.deleted","created_at":${NOW},"metadata":{"a":"b"},"deleted":true}`,
+    );
+    for (const operation of ['items.get', 'items.delete']) {
+      const { status, message: text } = await refused(operation, { params });
+      assert.deepEqual([status, text], [404, `Item with id 'msg_001' not found in conversation '${id}'.`]);
+    }
+  });
+
+  const many = (count: number) => Array.from({ length: count }, () => message('x'));
+  const refusals: readonly (readonly [string, string, unknown, string])[] = [
+    ['21 items at the beginning', 'create', { items: many(21) }, 'items'],
+    ['21 items', 'items.create', { items: many(21) }, 'items'],
+    ['no list', 'items.create', { items: 'x' }, 'items'],
+    ['nothing', 'items.create', {}, 'items'],
+    ['another role', 'items.create', { items: [{ role: 'tool', content: 'x' }] }, 'items[0].role'],
+    ['17 pairs', 'create', { metadata: Object.fromEntries(many(17).map((_, at) => [at, ''])) }, 'metadata'],
+    ['a long key', 'create', { metadata: { ['k'.repeat(65)]: '' } }, 'metadata'],
+    ['a long value', 'create', { metadata: { k: 'v'.repeat(513) } }, 'metadata.k'],
+    ['a number in metadata', 'create', { metadata: { k: 1 } }, 'metadata.k'],
+    ['a list as metadata', 'update', { metadata: [] }, 'metadata'],
+  ];
+  for (const [name, operation, body, field] of refusals) {
+    test(`refuses ${name}, naming ${field}`, async () => {
+      const { status, param, code } = await refused(operation, { params: { id: await create() }, body });
+      assert.deepEqual([status, param, code], [400, field, 'invalid_parameter_error']);
+    });
+  }
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { historyTurns } from './history-turns.ts';
+import { AnyItem } from './item-schema.ts';
+import type { WireItem } from './item-schema.ts';
+
+/** One letter an item: u(ser), a(ssistant), s(ystem), c(all), r(esult), t(hought). */
+const SHAPES: Readonly<Record<string, unknown>> = {
+  u: { role: 'user', content: '' },
+  a: { role: 'assistant', content: '' },
+  s: { role: 'system', content: '' },
+  c: { type: 'function_call', call_id: 'x', name: 'f', arguments: '' },
+  r: { type: 'function_call_output', call_id: 'x', output: '' },
+  t: { type: 'reasoning', summary: [] },
+};
+const items = (letters: string): readonly WireItem[] => [...letters].map((letter) => AnyItem.parse(SHAPES[letter]));
+const letterOf = (item: WireItem): string => {
+  if (item.type === 'message') return item.role.charAt(0);
+  return { function_call: 'c', function_call_output: 'r', reasoning: 't', item_reference: '?', other: '?' }[item.type];
+};
+
+describe('what a history is without its oldest turns', () => {
+  for (const [history, input, without] of [
+    ['uaua', '', ['uaua', 'ua', '']],
+    ['suasua', '', ['suasua', 'ssua', 'ss']],
+    ['uucrtcraua', '', ['uucrtcraua', 'ua', '']],
+    ['aua', '', ['aua', 'ua', '']],
+    ['usua', '', ['usua', 's']],
+    ['', '', ['']],
+    ['s', '', ['s']],
+    ['uaucua', 'r', ['uaucua', 'ucua']],
+    ['ucua', 'r', ['ucua']],
+  ] as const) {
+    test(`${history || 'nothing'}${input === '' ? '' : `, then ${input}`}`, () => {
+      const turns = historyTurns(items(history), items(input));
+      const each = Array.from({ length: turns.count + 1 }, (_, dropped) =>
+        turns.without(dropped).map(letterOf).join(''),
+      );
+      assert.deepEqual(each, without);
+    });
+  }
+});

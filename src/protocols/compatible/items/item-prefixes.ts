@@ -1,0 +1,13 @@
+/** What the id of an item begins with, by its type; the names that real clients know. */
+const PREFIXES = new Map([
+  ['message', 'msg_'],
+  ['function_call', 'fc_'],
+  ['function_call_output', 'fco_'],
+  ['reasoning', 'rs_'],
+  ['web_search_call', 'ws_'],
+  ['file_search_call', 'fs_'],
+  ['code_interpreter_call', 'ci_'],
+  ['mcp_call', 'mcp_'],
+]);
+
+export const itemPrefix = (type: string): string => PREFIXES.get(type) ?? 'item_';

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { PARTS_MAX } from '../../../core/limits.ts';
+import { listOf } from '../../list-of.ts';
+import { isPlainObject } from '../../parse.ts';
+
+// Items as wire.md E6.3 has them and as clients send back what they were told. Only what is read stands here: an item is
+// kept as it was sent, with everything else in it. Clients write null for "not set", so every optional field may be null.
+
+/** `input_text` of a user, `output_text` of an earlier answer; the others are names for text that real clients send too. */
+const TextPart = z.object({
+  type: z.enum(['input_text', 'output_text', 'text', 'summary_text', 'reasoning_text']),
+  text: z.string(),
+});
+const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
+const ImagePart = z.object({
+  type: z.literal('input_image'),
+  image_url: z.string().nullish(),
+  file_id: z.string().nullish(),
+});
+/** Parts that no model here takes: only their names matter, for the refusal. */
+const OtherPart = z.object({ type: z.enum(['input_file', 'input_audio', 'output_audio', 'computer_screenshot']) });
+
+const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart, OtherPart]);
+const Content = z.union([z.string(), listOf(Part, { max: PARTS_MAX })]);
+
+const MessageItem = z.object({
+  type: z
+    .literal('message')
+    .nullish()
+    .transform(() => 'message' as const),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: Content,
+});
+
+const CallItem = z.object({
+  type: z.literal('function_call'),
+  call_id: z.string().min(1),
+  name: z.string(),
+  arguments: z.string(),
+});
+
+const ResultItem = z.object({
+  type: z.literal('function_call_output'),
+  call_id: z.string().min(1),
+  output: Content,
+});
+
+const Texts = listOf(z.object({ text: z.string() }), { max: PARTS_MAX });
+
+const ThoughtItem = z.object({ type: z.literal('reasoning'), summary: Texts.nullish(), content: Texts.nullish() });
+
+const ReferenceItem = z.object({
+  type: z
+    .literal('item_reference')
+    .nullish()
+    .transform(() => 'item_reference' as const),
+  id: z.string().min(1),
+});
+
+/** Calls of tools that run elsewhere, their results, and notes of other services: kept, and not told to a model. */
+const OTHER_TYPE =
+  /^(?:[a-z_]{1,60}_(?:call|call_output)|mcp_list_tools|mcp_approval_(?:request|response)|compaction(?:_trigger|_summary)?|additional_tools|tool_search_output|program(?:_output)?)$/;
+
+const OtherItem = z
+  .object({ type: z.string().regex(OTHER_TYPE, 'is no type of an item') })
+  .transform(({ type }) => ({ type: 'other' as const, of: type }));
+
+const SCHEMAS = new Map<unknown, z.ZodType<WireItem>>([
+  ['message', MessageItem],
+  ['function_call', CallItem],
+  ['function_call_output', ResultItem],
+  ['reasoning', ThoughtItem],
+  ['item_reference', ReferenceItem],
+]);
+
+export type WireItem =
+  | z.output<typeof MessageItem>
+  | z.output<typeof CallItem>
+  | z.output<typeof ResultItem>
+  | z.output<typeof ThoughtItem>
+  | z.output<typeof ReferenceItem>
+  | z.output<typeof OtherItem>;
+
+export type WireContent = z.output<typeof Content>;
+export type WirePart = z.output<typeof Part>;
+
+/** By its type; without one it is a message, or a reference where it has an id and says nothing. */
+function schemaOf(value: unknown): z.ZodType<WireItem> {
+  if (!isPlainObject(value)) return MessageItem;
+  const { type } = value;
+  if (type !== undefined && type !== null) return SCHEMAS.get(type) ?? OtherItem;
+  return 'id' in value && !('role' in value) && !('content' in value) ? ReferenceItem : MessageItem;
+}
+
+function itemBy(choose: (value: unknown) => z.ZodType<WireItem>) {
+  return z.unknown().transform((value, context): WireItem => {
+    const parsed = choose(value).safeParse(value);
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    if (issue) context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
+    return z.NEVER;
+  });
+}
+
+/** Everything that the responses interface takes as input. */
+export const AnyItem = itemBy(schemaOf);
+
+/** Specification, "Conversation item": messages and nothing else. */
+export const MessageOnly = itemBy(() => MessageItem);

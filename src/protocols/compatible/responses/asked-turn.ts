@@ -1,0 +1,89 @@
+import { forwardedOf } from '../../../catalogue/model.ts';
+import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
+import type { RequestContext } from '../../../core/context.ts';
+import type { Ids } from '../../../core/id.ts';
+import type { Item } from '../../../core/item.ts';
+import { textOf } from '../../../core/message.ts';
+import { checkMetadata } from '../../../resources/conversations/rules.ts';
+import type { Responses, TurnWish } from '../../../resources/responses/response.ts';
+import { parse, parseBody } from '../../parse.ts';
+import { furtherFields } from '../chat-completions/further-fields.ts';
+import { checkResults } from '../items/check-results.ts';
+import { itemsOf } from '../items/items-of.ts';
+import { readItem } from '../items/read-item.ts';
+import { resolveReferences } from '../items/resolve-references.ts';
+import { metadataOf } from '../metadata-of.ts';
+import { decode } from './decode.ts';
+import type { DecodedTurn } from './decode.ts';
+import { conversationId } from './head.ts';
+import { ignoredFields } from './ignored-fields.ts';
+import { checkImages, checkRules, checkShared } from './rules.ts';
+import { ModelOnly, ResponseBody, responseTexts } from './schema.ts';
+import type { ResponseWire } from './schema.ts';
+
+export interface AskedNeeds {
+  /** The one in force now: it changes while the service runs. */
+  readonly catalogue: () => Pick<Catalogue, 'resolve'>;
+  readonly responses: Pick<Responses, 'findItems'>;
+  readonly ids: Pick<Ids, 'sortable'>;
+  /** Unknown fields are 400 instead of being named in x-parley-ignored. */
+  readonly strict: boolean;
+}
+
+/** A body that was checked as far as it can be without what it goes on from. */
+export interface Asked {
+  readonly wire: ResponseWire;
+  readonly entry: ModelEntry;
+  readonly wish: Omit<TurnWish, 'id'>;
+  /** What is said now, and how it goes on from `history`. @throws ServiceError `invalid-request` naming the field. */
+  goOn(history: readonly Item[]): Promise<AskedTurn>;
+}
+
+export interface AskedTurn extends DecodedTurn {
+  readonly input: readonly Item[];
+  /** Names for x-parley-ignored. @param unheard Of the generation. */
+  ignored(unheard: readonly string[]): readonly string[];
+}
+
+/** Characters of an asked name in the log line: it is whatever the caller wrote. */
+const ASKED_CHARS_MAX = 64;
+
+/** @throws ServiceError of any kind the catalogue refuses with; `invalid-request` or `unsupported` naming the field. */
+export function readAsked(
+  body: unknown,
+  { catalogue, responses, ids, strict }: AskedNeeds,
+  { owner, log }: RequestContext,
+): Asked {
+  const { model } = parse(ModelOnly, body);
+  log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
+  const { entry } = catalogue().resolve(model, { interface: 'responses', region: owner.region });
+  const { wire, unknown } = parseBody(ResponseBody, body, {
+    texts: () => responseTexts(entry),
+    strict,
+    heard: forwardedOf(entry),
+  });
+  checkRules(wire);
+  checkMetadata(metadataOf(wire.metadata, 'metadata'));
+  const { input: said } = wire;
+  const further = unknown.length > 0 ? furtherFields(body, unknown) : undefined;
+  const wish = { conversation: conversationId(wire), previous: wire.previous_response_id ?? undefined };
+
+  return {
+    wire,
+    entry,
+    wish,
+    async goOn(kept) {
+      const list = typeof said === 'string' ? [{ role: 'user', content: said }] : (said ?? []);
+      const find = (wanted: readonly string[]) => responses.findItems(owner, wanted);
+      const resolved = await resolveReferences(list, { at: 'input', find });
+      const input = itemsOf(resolved, { ids, at: 'input', kinds: 'all' });
+      const items = { history: kept.map(readItem), input: input.map(readItem) };
+      checkResults(items.input, { history: items.history, at: 'input' });
+      checkImages(items.input, entry);
+      const turn = decode(wire, items, further);
+      checkShared(wire, entry, () => turn.without(0).messages.map(textOf));
+      const inside = unknown.filter((name) => !Object.hasOwn(further ?? {}, name));
+      return { ...turn, input, ignored: (unheard) => [...ignoredFields(wire, items.input, unheard), ...inside] };
+    },
+  };
+}

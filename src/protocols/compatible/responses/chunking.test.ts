@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
+import { createSseParser } from '../../../lib/sse.ts';
+import { told } from './__fixtures__/told.ts';
+import type { ResponseEvent } from './response-event.ts';
+import { responseStream } from './stream.ts';
+
+const head = { id: 'resp_0', created: 1, model: 'm', asked: { tools: [] } };
+
+const tokens: fc.Arbitrary<TokenLogprob> = fc.record({
+  token: fc.string({ unit: 'grapheme', maxLength: 3 }),
+  bytes: fc.array(fc.nat(255), { maxLength: 4 }),
+  logprob: fc.oneof(fc.constant(undefined), fc.double({ min: -120, max: 0, noNaN: true })),
+  top: fc.constant([]),
+});
+
+const blocks: fc.Arbitrary<Block> = fc.oneof(
+  fc.constant<Block>({ type: 'text' }),
+  fc.constant<Block>({ type: 'reasoning' }),
+  fc.record({ type: fc.constant('tool-call' as const), id: fc.string(), name: fc.string() }),
+);
+
+const pieces = fc.tuple(
+  fc.string({ unit: 'grapheme' }),
+  fc.option(fc.array(tokens, { maxLength: 2 }), { nil: undefined }),
+);
+
+const streams = fc
+  .tuple(
+    fc.array(fc.tuple(blocks, fc.array(pieces, { maxLength: 4 })), { maxLength: 5 }),
+    fc.constantFrom('stop', 'length', 'tool-calls'),
+  )
+  .map(([all, reason]): GenerationEvent[] => [
+    { type: 'start', inputTokens: 3, cachedTokens: 0 },
+    ...all.flatMap(([block, deltas], index): GenerationEvent[] => [
+      { type: 'block-start', choice: 0, index, block },
+      ...deltas.map(([text, logprobs]): GenerationEvent => ({
+        type: 'block-delta',
+        choice: 0,
+        index,
+        text,
+        ...(logprobs && block.type === 'text' ? { logprobs } : {}),
+      })),
+      { type: 'block-end', choice: 0, index },
+    ]),
+    { type: 'choice-end', choice: 0, reason },
+    { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 5 } },
+  ]);
+
+function cut<Event>(events: readonly Event[], sizes: readonly number[]): Event[][] {
+  const batches: Event[][] = [];
+  for (let at = 0, turn = 0; at < events.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? 1;
+    batches.push(events.slice(at, at + size));
+    at += Math.max(size, 1);
+    if (size === 0) batches.push(events.slice(at - 1, at));
+  }
+  return batches;
+}
+
+function encodeAll(batches: readonly (readonly ResponseEvent[])[]): string {
+  const encoder = responseStream(head);
+  return encoder.open() + batches.map((batch) => encoder.push(batch)).join('') + encoder.close();
+}
+
+test('the bytes do not depend on how the events are cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(streams, fc.array(fc.nat(7), { minLength: 1 }), async (generated, sizes) => {
+      const { events } = await told(generated, head);
+      assert.equal(encodeAll(cut(events, sizes)), encodeAll([events]));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+type Fields = Record<string, unknown>;
+interface Told extends Fields {
+  readonly type: string;
+  readonly sequence_number: number;
+  readonly item_id?: string;
+  readonly output_index?: number;
+}
+
+test('adding up the events gives the unstreamed answer, numbered without a gap', async () => {
+  await fc.assert(
+    fc.asyncProperty(streams, async (generated) => {
+      const { events, response } = await told(generated, head);
+      const frames = createSseParser({ sizeMax: 1_000_000 }).push(encodeAll([events]));
+      const all = frames.map(({ data }) => JSON.parse(data) as Told);
+      assert.deepEqual(
+        all.map((each) => each.sequence_number),
+        all.map((_, at) => at),
+      );
+      assert.deepEqual(
+        frames.map(({ id, event }) => [id, event]),
+        all.map((each, at) => [String(at + 1), each.type]),
+      );
+      assert.deepEqual(
+        all.slice(0, 2).map(({ type }) => type),
+        ['response.created', 'response.in_progress'],
+      );
+      const last = all.at(-1);
+      assert.equal(last?.type, `response.${response?.status}`);
+      const plain = JSON.parse(JSON.stringify(response)) as { output: Fields[] };
+      assert.deepEqual(last?.['response'], plain);
+      assert.deepEqual(accumulate(all), plain.output);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** From deltas alone; what the closing events say must be the same. */
+function accumulate(all: readonly Told[]): Fields[] {
+  const items: Fields[] = [];
+  const texts: string[] = [];
+  const logprobs: unknown[][] = [];
+  for (const event of all) {
+    const at = event.output_index ?? -1;
+    const item = items[at];
+    if (event.type === 'response.output_item.added') {
+      assert.equal(at, items.length, 'items are added in their order');
+      items.push(event['item'] as Fields);
+      texts.push('');
+      logprobs.push([]);
+      continue;
+    }
+    if (at < 0) continue;
+    assert.ok(item, 'an item comes before what is said of it');
+    if (event.item_id !== undefined) assert.equal(event.item_id, item['id']);
+    if (event.type.endsWith('.delta')) {
+      texts[at] += String(event['delta']);
+      logprobs[at]?.push(...((event['logprobs'] as unknown[] | undefined) ?? []));
+    } else if (event.type.endsWith('_text.done')) assert.equal(event['text'], texts[at]);
+    else if (event.type.endsWith('_arguments.done')) assert.equal(event['arguments'], texts[at]);
+    else if (event.type === 'response.output_item.done') {
+      const { status } = event['item'] as Fields;
+      const done = filled(item, texts[at] ?? '', logprobs[at] ?? []);
+      items[at] = status === undefined ? done : { ...done, status };
+      assert.deepEqual(event['item'], items[at]);
+    }
+  }
+  return items;
+}
+
+function filled(item: Fields, text: string, logprobs: readonly unknown[]): Fields {
+  if (item['type'] === 'reasoning') return { ...item, summary: [{ type: 'summary_text', text }] };
+  if (item['type'] === 'message')
+    return { ...item, content: [{ type: 'output_text', text, annotations: [], logprobs }] };
+  return { ...item, arguments: text };
+}

@@ -1,0 +1,202 @@
+import { ServiceError } from '../../../core/error.ts';
+import type { Block, TokenLogprob } from '../../../core/event.ts';
+import { assert } from '../../../lib/assert.ts';
+import { escapeLineEnds, sseComment } from '../../../lib/sse.ts';
+import type { StreamEncoder } from '../../stream-encoder.ts';
+import { status } from '../errors.ts';
+import { encodeBegun, encodeFailed, lacksAnswer, LAST_STATUS } from './encode.ts';
+import type { ResponseHead } from './head.ts';
+import { itemId, NOTHING, openedItem, outputItem, summaryPart, tellLogprobs, textPart } from './output-item.ts';
+import type { OutputItem, OutputStatus, Said } from './output-item.ts';
+import type { ResponseEvent } from './response-event.ts';
+
+/**
+ * Events as wire.md E6.5 has them, in the vendor's frames, numbered without gaps.
+ *
+ * A token costs one `JSON.stringify` of its text and one concatenation: what surrounds it is made once per item. An item of
+ * thought or text is opened by its first piece, so that one which stays empty is never seen. It is closed when the next one
+ * begins or the answer ends: only then is it known whether it is whole.
+ */
+export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent> {
+  const output: OutputItem[] = [];
+  let sequence = 0;
+  let hasBegun = false;
+  let isEnded = false;
+  let open: OpenItem | undefined;
+  /** What has begun and has said nothing yet: until it does, the item before it may still be the last. */
+  let waiting: Block | undefined;
+
+  const frame = (type: string, facts: object, code = 200): string => {
+    const data = JSON.stringify({ type, ...facts, sequence_number: sequence });
+    return `id:${++sequence}\nevent:${type}\n:HTTP_STATUS/${code}\ndata:${data}\n\n`;
+  };
+
+  const begin = (): string => {
+    if (hasBegun) return '';
+    hasBegun = true;
+    const response = encodeBegun(head);
+    return frame('response.created', { response }) + frame('response.in_progress', { response });
+  };
+
+  const openItem = (block: Block): string => {
+    const closed = closeItem('completed');
+    const place = { head, index: output.length };
+    open = createOpenItem(block, itemId(block, place), place.index);
+    waiting = undefined;
+    const added = frame('response.output_item.added', { output_index: place.index, item: openedItem(block, place) });
+    return closed + added + open.frames.opened.map(([type, facts]) => frame(type, facts)).join('');
+  };
+
+  const delta = (text: string, logprobs: readonly TokenLogprob[]): string => {
+    if (text === '' && logprobs.length === 0) return '';
+    const start = waiting ? openItem(waiting) : '';
+    assert(open, 'a delta comes after the start of its block');
+    open.say(text, logprobs);
+    const told = open.hasLogprobs && logprobs.length > 0 ? JSON.stringify(tellLogprobs(logprobs)) : '[]';
+    const before = sequence++;
+    return `${start}id:${sequence}${open.beforeDelta}${JSON.stringify(text)}${
+      open.hasLogprobs ? `,"logprobs":${told}` : ''
+    },"sequence_number":${before}}\n\n`;
+  };
+
+  const closeItem = (as: OutputStatus): string => {
+    if (!open) return '';
+    const said = open.said();
+    const item = outputItem(open.block, said, { head, index: output.length }, as);
+    const closing = open.frames.closed(said).map(([type, facts]) => frame(type, facts));
+    const done = frame('response.output_item.done', { output_index: output.length, item });
+    output.push(item);
+    open = undefined;
+    return closing.join('') + done;
+  };
+
+  const encodeEvent = (event: ResponseEvent): string => {
+    switch (event.type) {
+      case 'start':
+        return begin();
+      case 'block-start':
+        waiting = event.block;
+        return event.block.type === 'tool-call' ? openItem(event.block) : '';
+      case 'block-delta':
+        return delta(event.text, event.logprobs ?? []);
+      case 'block-end':
+        return '';
+      case 'choice-end': {
+        const as = LAST_STATUS[event.reason];
+        const closed = closeItem(as);
+        if (!lacksAnswer(output, event.reason)) return closed;
+        return closed + openItem({ type: 'text' }) + closeItem(as);
+      }
+      case 'response-end':
+        isEnded = true;
+        return frame(`response.${event.response.status}`, { response: event.response });
+    }
+  };
+
+  return {
+    contentType: 'text/event-stream;charset=UTF-8',
+    open: () => '',
+    push(events) {
+      let text = '';
+      for (const event of events) text += encodeEvent(event);
+      return escapeLineEnds(text);
+    },
+    keepAlive: () => sseComment('keep-alive'),
+    fail: (error) =>
+      escapeLineEnds(
+        begin() + frame('response.failed', { response: encodeFailed(head, error, output) }, status(error.kind)),
+      ),
+    close() {
+      if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
+      return '';
+    },
+  };
+}
+
+type Frame = readonly [type: string, facts: object];
+
+/** An item that is being told. */
+interface OpenItem {
+  readonly block: Block;
+  readonly frames: { readonly opened: readonly Frame[]; closed(said: Said): readonly Frame[] };
+  /** Of a delta's frame, from behind its id to the text. */
+  readonly beforeDelta: string;
+  /** Whether a delta tells log probabilities. */
+  readonly hasLogprobs: boolean;
+  say(text: string, logprobs: readonly TokenLogprob[]): void;
+  said(): Said;
+}
+
+function createOpenItem(block: Block, id: string, index: number): OpenItem {
+  const place = { item_id: id, output_index: index };
+  const pieces: string[] = [];
+  const tokens: TokenLogprob[] = [];
+  const { name, frames } = framesOf(block, place);
+  const facts = JSON.stringify({ type: `${name}.delta`, ...frames.place }).slice(0, -1);
+  return {
+    block,
+    frames,
+    beforeDelta: `\nevent:${name}.delta\n:HTTP_STATUS/200\ndata:${facts},"delta":`,
+    hasLogprobs: block.type === 'text',
+    say(text, logprobs) {
+      pieces.push(text);
+      if (logprobs.length > 0) tokens.push(...logprobs);
+    },
+    said: () => ({ text: pieces.join(''), logprobs: tokens }),
+  };
+}
+
+interface Frames {
+  /** What all of them repeat. */
+  readonly place: object;
+  readonly opened: readonly Frame[];
+  closed(said: Said): readonly Frame[];
+}
+
+/** What stands between `output_item.added` and `output_item.done`. */
+function framesOf(block: Block, item: object): { readonly name: string; readonly frames: Frames } {
+  switch (block.type) {
+    case 'text': {
+      const place = { ...item, content_index: 0 };
+      const name = 'response.output_text';
+      return {
+        name,
+        frames: {
+          place,
+          opened: [['response.content_part.added', { ...place, part: textPart(NOTHING) }]],
+          closed: (said) => [
+            [`${name}.done`, { ...place, text: said.text, logprobs: tellLogprobs(said.logprobs) }],
+            ['response.content_part.done', { ...place, part: textPart(said) }],
+          ],
+        },
+      };
+    }
+    case 'reasoning': {
+      const place = { ...item, summary_index: 0 };
+      const name = 'response.reasoning_summary_text';
+      const part = 'response.reasoning_summary_part';
+      return {
+        name,
+        frames: {
+          place,
+          opened: [[`${part}.added`, { ...place, part: summaryPart('') }]],
+          closed: ({ text }) => [
+            [`${name}.done`, { ...place, text }],
+            [`${part}.done`, { ...place, part: summaryPart(text) }],
+          ],
+        },
+      };
+    }
+    case 'tool-call': {
+      const name = 'response.function_call_arguments';
+      return {
+        name,
+        frames: {
+          place: item,
+          opened: [],
+          closed: ({ text }) => [[`${name}.done`, { ...item, name: block.name, arguments: text }]],
+        },
+      };
+    }
+  }
+}

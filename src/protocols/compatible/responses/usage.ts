@@ -1,0 +1,18 @@
+import type { Usage } from '../../../core/event.ts';
+
+/** wire.md E6.4. `x_tools` counts tools that were used; none runs here. */
+export function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens = 0 }: Usage): object {
+  const counts = {
+    input_tokens: promptTokens,
+    output_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: { cached_tokens: cachedTokens },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
+    total_tokens: counts.total_tokens,
+    x_details: [{ ...counts, x_billing_type: 'response_api' }],
+  };
+}

@@ -1,0 +1,41 @@
+import { ServiceError } from '../../core/error.ts';
+import type { Item, Metadata } from '../../core/item.ts';
+import {
+  CONVERSATION_ITEMS_MAX,
+  METADATA_KEY_CODE_POINTS_MAX,
+  METADATA_PAIRS_MAX,
+  METADATA_VALUE_CODE_POINTS_MAX,
+} from '../../core/limits.ts';
+
+/** @throws ServiceError `invalid-request`. */
+export function checkItems(items: readonly Item[]): void {
+  if (items.length <= CONVERSATION_ITEMS_MAX) return;
+  refuse('items', `must have at most ${CONVERSATION_ITEMS_MAX} items, got ${items.length}`);
+}
+
+/** @throws ServiceError `invalid-request` naming the pair and the rule; a value is never repeated. */
+export function checkMetadata(metadata: Metadata): void {
+  if (metadata.size > METADATA_PAIRS_MAX) {
+    refuse('metadata', `must have at most ${METADATA_PAIRS_MAX} pairs, got ${metadata.size}`);
+  }
+  for (const [key, value] of metadata) {
+    const keyLength = codePointsOf(key);
+    if (keyLength > METADATA_KEY_CODE_POINTS_MAX) {
+      const rule = `must have keys of at most ${METADATA_KEY_CODE_POINTS_MAX} characters, got one of ${keyLength}`;
+      refuse('metadata', rule);
+    }
+    const valueLength = codePointsOf(value);
+    if (valueLength > METADATA_VALUE_CODE_POINTS_MAX) {
+      refuse(
+        `metadata.${key.toWellFormed()}`,
+        `must have at most ${METADATA_VALUE_CODE_POINTS_MAX} characters, got ${valueLength}`,
+      );
+    }
+  }
+}
+
+const codePointsOf = (text: string): number => Array.from(text).length;
+
+function refuse(param: string, rule: string): never {
+  throw new ServiceError('invalid-request', `${param} ${rule}.`, { param });
+}
