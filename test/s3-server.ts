@@ -39,14 +39,10 @@ export async function startS3Server(): Promise<S3Server> {
   const port = await freePort();
   const endpoint = `http://127.0.0.1:${port}`;
   const credentials = { accessKeyId: 'parley-tests', secretAccessKey: 'a secret of no value' };
-  const child = spawn(
-    PROGRAM,
-    ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', '--sidecar', sidecar, objects],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ROOT_ACCESS_KEY_ID: credentials.accessKeyId, ROOT_SECRET_ACCESS_KEY: credentials.secretAccessKey },
-    },
-  );
+  const child = spawn(PROGRAM, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', '--sidecar', sidecar, objects], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ROOT_ACCESS_KEY_ID: credentials.accessKeyId, ROOT_SECRET_ACCESS_KEY: credentials.secretAccessKey },
+  });
   const close = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
       const gone = once(child, 'exit');

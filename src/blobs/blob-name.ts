@@ -8,5 +8,7 @@ export const isBlobName = (name: string): boolean => BLOB_NAME.test(name);
 /** @throws ServiceError `internal`: a name that a caller chose must not come as far as here. */
 export function checkBlobName(name: string): void {
   if (isBlobName(name)) return;
-  throw new ServiceError('internal', INTERNAL_MESSAGE, { cause: new Error(`no name of a blob: ${JSON.stringify(name)}`) });
+  throw new ServiceError('internal', INTERNAL_MESSAGE, {
+    cause: new Error(`no name of a blob: ${JSON.stringify(name)}`),
+  });
 }

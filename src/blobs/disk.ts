@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
-import { DISK_READ_BYTES, DISK_SYNC_BYTES, DISK_WRITE_BYTES } from '../core/limits.ts';
+import { DISK_READ_BYTES, DISK_WRITE_BYTES } from '../core/limits.ts';
 import { syncFolder } from '../lib/durable-file.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobFacts, BlobStore, BlobWish } from './blob-store.ts';
@@ -24,8 +24,7 @@ export async function openDisk({ folder }: { readonly folder: string }): Promise
   const incoming = join(folder, INCOMING);
   await onDisk(mkdir(incoming, { recursive: true, mode: FOLDER_MODE }));
   // Ids begin with the time: by their own characters, all blobs of a month would lie in one folder.
-  const folderOf = (name: string): string =>
-    join(folder, createHash('sha256').update(name).digest('hex').slice(0, 2));
+  const folderOf = (name: string): string => join(folder, createHash('sha256').update(name).digest('hex').slice(0, 2));
   const pathOf = (name: string): string => {
     checkBlobName(name);
     return join(folderOf(name), name);
@@ -100,29 +99,21 @@ export async function openDisk({ folder }: { readonly folder: string }): Promise
   };
 }
 
-/** While one part is being written the next one comes in and is hashed, and what came before goes down to the disk. */
+/** While one part is being written the next one comes in and is hashed. */
 async function write(file: FileHandle, source: AsyncIterable<Uint8Array>, wish: BlobWish): Promise<BlobFacts> {
   const intake = takeIn(source, DISK_WRITE_BYTES, wish);
-  let [writing, syncing]: Promise<void>[] = [];
-  let unsynced = 0;
+  let writing: Promise<void> | undefined;
   try {
     for await (const part of intake.parts) {
       await writing;
       writing = writeWhole(file, part);
       writing.catch(() => undefined); // heard of at the next await
-      unsynced += DISK_WRITE_BYTES;
-      if (unsynced < DISK_SYNC_BYTES) continue;
-      unsynced = 0;
-      await syncing;
-      syncing = onDisk(file.datasync());
-      syncing.catch(() => undefined);
     }
   } finally {
     // The file is closed next, in whatever way this ends.
-    await Promise.allSettled([writing, syncing]);
+    await Promise.allSettled([writing]);
   }
   await writing;
-  await syncing;
   return intake.facts();
 }
 

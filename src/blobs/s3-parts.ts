@@ -68,6 +68,8 @@ async function sendParts(
   { client, target, places, failure }: Upload,
 ): Promise<CompletedPart[]> {
   const sent: CompletedPart[] = [];
+  // Used again and again: what is garbage in pieces of this size is collected late.
+  const rooms: Buffer[] = [];
   const stop = new AbortController();
   const grace = giveGrace(stop.signal, S3_GRACE_MS);
   let failed: { readonly thrown: unknown } | undefined;
@@ -75,8 +77,10 @@ async function sendParts(
     places
       .within(async () => {
         stop.signal.throwIfAborted();
-        const command = new UploadPartCommand({ ...target, UploadId, PartNumber, Body: Buffer.concat(part) });
+        const room = rooms.pop() ?? Buffer.allocUnsafeSlow(S3_PART_BYTES);
+        const command = new UploadPartCommand({ ...target, UploadId, PartNumber, Body: copyInto(room, part) });
         const { ETag } = await client.send(command, { abortSignal: grace.signal });
+        rooms.push(room);
         sent.push({ PartNumber, ...(ETag === undefined ? {} : { ETag }) });
       })
       .catch((thrown: unknown) => {
@@ -107,6 +111,15 @@ async function sendParts(
   signal?.throwIfAborted();
   if (failed) throw failure('UploadPart', failed.thrown);
   return sent.toSorted((a, b) => (a.PartNumber ?? 0) - (b.PartNumber ?? 0));
+}
+
+function copyInto(room: Buffer, part: Part): Uint8Array {
+  let used = 0;
+  for (const piece of part) {
+    room.set(piece, used);
+    used += piece.byteLength;
+  }
+  return room.subarray(0, used);
 }
 
 const tooLarge = (): ServiceError =>

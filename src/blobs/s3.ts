@@ -65,7 +65,9 @@ export function openS3(options: S3Options): BlobStore {
       if (range) checkRange(range, Number.POSITIVE_INFINITY);
       const Range = range && `bytes=${range.start}-${range.end}`;
       try {
-        const { Body } = await client.send(new GetObjectCommand({ ...target, ...(Range === undefined ? {} : { Range }) }));
+        const { Body } = await client.send(
+          new GetObjectCommand({ ...target, ...(Range === undefined ? {} : { Range }) }),
+        );
         if (!(Body instanceof Readable)) throw new Error('the answer has no body');
         return Body;
       } catch (thrown) {

@@ -565,9 +565,6 @@ export const TRANSLATION_PAIRS_MAX = 2_000;
 /** Ours: bytes of an upload that are written to disk at once; about twice as many are held while it runs. */
 export const DISK_WRITE_BYTES = 1024 * 1024;
 
-/** Ours: bytes after which an upload's file is told to go down to the disk, so that the end does not wait for all of them. */
-export const DISK_SYNC_BYTES = 64 * 1024 * 1024;
-
 /** Ours: bytes of a stored file that are read ahead. */
 export const DISK_READ_BYTES = 256 * 1024;
 
@@ -593,3 +590,21 @@ export const S3_SILENCE_MS = 120_000;
 
 /** Ours: ms that a request to the object store which nobody wants any more may take to be answered. Beyond: it is cut off. */
 export const S3_GRACE_MS = 5_000;
+
+/** Ours: characters of a URL that we are asked to fetch. Beyond: 400. */
+export const FETCH_URL_CHARS_MAX = 8_192;
+
+/** Ours: ms for a name to be resolved and the connection to stand, for the head of the answer, and for all of it. Beyond: given up. */
+export const FETCH_CONNECT_MS = 10_000;
+export const FETCH_HEAD_MS = 30_000;
+export const FETCH_WHOLE_MS = 600_000;
+
+/** Ours: redirects that are followed. Beyond: the fetch fails. */
+export const FETCH_REDIRECTS_MAX = 5;
+
+/** Ours: bytes of an answer's headers. Beyond: the fetch fails. */
+export const FETCH_HEADER_BYTES_MAX = 16 * 1024;
+
+/** Ours: bytes of a packed body for each one sent. Beyond: the fetch fails, once more than so many bytes have come of it. */
+export const FETCH_UNPACK_RATIO_MAX = 200;
+export const FETCH_UNPACK_FREE_BYTES = 1024 * 1024;

@@ -58,7 +58,11 @@ function fallsSilent(bytes: Uint8Array): { source: AsyncIterable<Uint8Array>; si
 const isKind = (kind: string) => (error: unknown) => error instanceof ServiceError && error.kind === kind;
 
 /** One promise for every store of blobs: what passes here on one passes on all. */
-export function blobStoreContract(name: string, open: () => Promise<BlobStorePlace>, skip: string | false = false): void {
+export function blobStoreContract(
+  name: string,
+  open: () => Promise<BlobStorePlace>,
+  skip: string | false = false,
+): void {
   describe(`blobs ${name}`, { skip }, () => {
     let place: BlobStorePlace | undefined;
     const of = (): BlobStorePlace => {
@@ -123,7 +127,11 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStorePla
         [999, 999],
         [990, 5_000],
       ] as const) {
-        assert.deepEqual(await readAll('file-ranges', { start, end }), bytes.subarray(start, end + 1), `${start}-${end}`);
+        assert.deepEqual(
+          await readAll('file-ranges', { start, end }),
+          bytes.subarray(start, end + 1),
+          `${start}-${end}`,
+        );
       }
     });
 
@@ -283,7 +291,21 @@ export function blobStoreContract(name: string, open: () => Promise<BlobStorePla
     });
 
     it('refuses names that are not ours, whatever is asked of them, and reaches nothing by them', async () => {
-      const names = ['', '.', '..', '../file-x', 'a/b', 'a\\b', 'a b', 'ä', 'a\0', 'a%2fb', 'a.b', 'x'.repeat(129), '\n'];
+      const names = [
+        '',
+        '.',
+        '..',
+        '../file-x',
+        'a/b',
+        'a\\b',
+        'a b',
+        'ä',
+        'a\0',
+        'a%2fb',
+        'a.b',
+        'x'.repeat(129),
+        '\n',
+      ];
       for (const odd of names) {
         const isOurs = isKind('internal');
         await assert.rejects(async () => store().put(odd, inPieces(patternOf(1))), isOurs, JSON.stringify(odd));

@@ -58,7 +58,10 @@ describe('blobs on disk and a process that is killed', () => {
       const bytes = await buffer(await store.read(name));
       const number = Number(name.split('-').at(-1)) % 256;
       assert.equal(bytes.length, SIZE_BYTES, name);
-      assert.ok(bytes.every((byte) => byte === number), name);
+      assert.ok(
+        bytes.every((byte) => byte === number),
+        name,
+      );
       const md5 = told.get(name);
       if (md5 !== undefined) assert.equal(createHash('md5').update(bytes).digest('hex'), md5);
       found.add(name);
