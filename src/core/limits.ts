@@ -604,3 +604,50 @@ export const RETENTION_LOOK_MS = 3_600_000;
 
 /** Ours: conversations or responses of one page of what the operator reads or removes; each goes in a transaction of its own. */
 export const OPERATOR_PAGE_MAX = 50;
+
+/** Ours: bytes of an upload that are written to disk at once; about twice as many are held while it runs. */
+export const DISK_WRITE_BYTES = 1024 * 1024;
+
+/** Ours: bytes of a stored file that are read ahead. */
+export const DISK_READ_BYTES = 256 * 1024;
+
+/** S3 multipart: bytes of a part, at least 5 MiB but for the last. Small parts keep memory small; all are the same, as R2 asks. */
+export const S3_PART_BYTES = 5 * 1024 * 1024;
+
+/** S3 multipart: parts of one object. Beyond: the upload is refused as too large; it is 48 GB. */
+export const S3_PARTS_MAX = 10_000;
+
+/** Ours: parts of one upload that are on their way while the next is gathered. Beyond: its sender waits. */
+export const S3_PARTS_AHEAD = 2;
+
+/** Ours: the same for all uploads of a store together. Beyond: they wait, in order. */
+export const S3_PARTS_AT_ONCE = 16;
+
+/** Ours: connections to the object store, each held by a download while it runs. Beyond: calls wait. */
+export const S3_SOCKETS_MAX = 512;
+
+/** Ours: ms for a connection to stand, for the head of an answer to come, and of silence on a connection. Beyond: tried again, then failed. */
+export const S3_CONNECT_MS = 5_000;
+export const S3_HEAD_MS = 60_000;
+export const S3_SILENCE_MS = 120_000;
+
+/** Ours: ms that a request to the object store which nobody wants any more may take to be answered. Beyond: it is cut off. */
+export const S3_GRACE_MS = 5_000;
+
+/** Ours: characters of a URL that we are asked to fetch. Beyond: 400. */
+export const FETCH_URL_CHARS_MAX = 8_192;
+
+/** Ours: ms for a name to be resolved and the connection to stand, for the head of the answer, and for all of it. Beyond: given up. */
+export const FETCH_CONNECT_MS = 10_000;
+export const FETCH_HEAD_MS = 30_000;
+export const FETCH_WHOLE_MS = 600_000;
+
+/** Ours: redirects that are followed. Beyond: the fetch fails. */
+export const FETCH_REDIRECTS_MAX = 5;
+
+/** Ours: bytes of an answer's headers. Beyond: the fetch fails. */
+export const FETCH_HEADER_BYTES_MAX = 16 * 1024;
+
+/** Ours: bytes of a packed body for each one sent. Beyond: the fetch fails, once more than so many bytes have come of it. */
+export const FETCH_UNPACK_RATIO_MAX = 200;
+export const FETCH_UNPACK_FREE_BYTES = 1024 * 1024;
