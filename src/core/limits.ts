@@ -651,3 +651,69 @@ export const FETCH_HEADER_BYTES_MAX = 16 * 1024;
 /** Ours: bytes of a packed body for each one sent. Beyond: the fetch fails, once more than so many bytes have come of it. */
 export const FETCH_UNPACK_RATIO_MAX = 200;
 export const FETCH_UNPACK_FREE_BYTES = 1024 * 1024;
+
+/** Specification, Limits: bytes of one file, bytes and number of the files of a workspace in a region. Configurable. Beyond: the file is refused. */
+export const FILE_BYTES_MAX = 1024 ** 3;
+export const FILES_BYTES_MAX = 5 * 1024 ** 3;
+export const FILES_COUNT_MAX = 100;
+
+/** Specification, Limits: files of one page of the native list. Beyond: 400. */
+export const FILE_PAGE_MAX = 100;
+
+/** wire.md E9.2: files of one page of the compatible list, also where nothing is asked for. Beyond: 400. */
+export const FILE_LIST_MAX = 2_000;
+
+/** Ours: Unicode code points of a file's name. Beyond: its middle is left out, its ending stays. */
+export const FILE_NAME_CODE_POINTS_MAX = 255;
+
+/** Ours: Unicode code points of a file's description. Beyond: 400. */
+export const FILE_DESCRIPTION_CODE_POINTS_MAX = 1_000;
+
+/**
+ * Ours: bytes that are reserved for a file whose length nobody knows, at first and at once. In between as many again as
+ * it has: small files do not hold each other's room, and large ones do not ask for each piece.
+ */
+export const FILE_RESERVE_BYTES_MIN = 64 * 1024;
+export const FILE_RESERVE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Ours: how long, in ms, a reservation holds without a sign of life. Beyond: its room is given back. */
+export const FILE_LEASE_MS = 60_000;
+
+/** Ours: between such signs of life, in ms. */
+export const FILE_RENEW_MS = 15_000;
+
+/** Ours: ms between looks for reservations that nobody renews, and for files that were half deleted. */
+export const FILE_LOOK_MS = 30_000;
+
+/** Ours: ms between comparisons of all blobs with their records. */
+export const FILE_COMPARE_MS = 3_600_000;
+
+/** Ours: the age, in ms, below which a blob without a record, or a part of one, is let alone. Longer than any upload. */
+export const FILE_ORPHAN_MS = 24 * 3_600_000;
+
+/** Ours: files that are swept or compared with their records at once. */
+export const FILE_SWEEP_PAGE_MAX = 200;
+
+/** Ours: seconds for which the address of a download is good. Configurable. */
+export const FILE_URL_SECONDS = 3_600;
+
+/** Ours: files in one upload. Beyond: 400. As many as a workspace may have. */
+export const UPLOAD_FILES_MAX = 100;
+
+/** Ours: text fields in one upload. Beyond: 400. A description for each file, and a few besides. */
+export const UPLOAD_FIELDS_MAX = 150;
+
+/** Ours: bytes of a text field of an upload. Beyond: 400. */
+export const UPLOAD_FIELD_BYTES_MAX = 16 * 1024;
+
+/** Ours: bytes of the headers of one part of an upload. Beyond: 400. */
+export const UPLOAD_PART_HEADER_BYTES_MAX = 16 * 1024;
+
+/** Ours: bytes of an upload besides its files. Beyond: 413. */
+export const UPLOAD_EXTRA_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Ours: ms without a byte of an upload. Beyond: 408. */
+export const UPLOAD_STALL_MS = 60_000;
+
+/** Ours: ms that an upload or a download may take. Beyond: it is broken off. A gigabyte at 400 kbit/s. */
+export const TRANSFER_MS_MAX = 6 * 3_600_000;
