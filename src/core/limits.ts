@@ -676,6 +676,16 @@ export const FILE_DESCRIPTION_CODE_POINTS_MAX = 1_000;
 export const FILE_RESERVE_BYTES_MIN = 64 * 1024;
 export const FILE_RESERVE_BYTES_MAX = 16 * 1024 * 1024;
 
+/**
+ * Ours: how long, in ms, a file waits for room that others have reserved and may give back; and how long the one that came
+ * last does, which is refused first so that the others can go on. Beyond: it is refused.
+ */
+export const FILE_ROOM_WAIT_MS = 20_000;
+export const FILE_ROOM_WAIT_LAST_MS = 250;
+
+/** Ours: ms between its looks. */
+export const FILE_ROOM_LOOK_MS = 50;
+
 /** Ours: how long, in ms, a reservation holds without a sign of life. Beyond: its room is given back. */
 export const FILE_LEASE_MS = 60_000;
 

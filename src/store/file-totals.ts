@@ -9,14 +9,16 @@ export interface FileTotal {
   readonly bytes: number;
 }
 
-/** Sums that are kept beside the files, so that nobody has to count them. All but `countOf` inside a transaction only. */
+/** Sums that are kept beside the files, so that nobody has to count them. All but the first two inside a transaction only. */
 export interface FileTotals {
+  /** What was held a moment ago. */
+  look(place: Place): Promise<FileTotal>;
+  /** Active files of a purpose, of all without one. */
+  countOf(place: Place, purpose?: string): Promise<number>;
   /** What is held now; until the transaction ends, nobody else changes it. */
   lock(place: Place): Promise<FileTotal>;
   /** Adds to what was locked; negative takes away. */
   add(place: Place, change: FileTotal): Promise<void>;
-  /** Active files of a purpose, of all without one. */
-  countOf(place: Place, purpose?: string): Promise<number>;
   addToCount(place: Place, purpose: string, files: number): Promise<void>;
   /** From 1 on, each once. */
   nextNumber(): Promise<number>;
@@ -24,6 +26,16 @@ export interface FileTotals {
 
 export function createFileTotals(db: Kysely<Database>, run: Run): FileTotals {
   return {
+    look: ({ region, workspace }) =>
+      run(async () => {
+        const row = await db
+          .selectFrom('file_totals')
+          .select(['files', 'bytes'])
+          .where('region', '=', region)
+          .where('workspace', '=', workspace)
+          .executeTakeFirst();
+        return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
+      }),
     lock: ({ region, workspace }) =>
       run(async () => {
         await db
@@ -32,13 +44,14 @@ export function createFileTotals(db: Kysely<Database>, run: Run): FileTotals {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
         // A change that changes nothing: Postgres locks the row for it, and SQLite has no other word for that.
-        return await db
+        const { files, bytes } = await db
           .updateTable('file_totals')
           .set(({ ref }) => ({ files: ref('files') }))
           .where('region', '=', region)
           .where('workspace', '=', workspace)
           .returning(['files', 'bytes'])
           .executeTakeFirstOrThrow();
+        return { files, bytes };
       }),
     add: ({ region, workspace }, { files, bytes }) =>
       run(async () => {

@@ -68,6 +68,8 @@ export interface FileStore {
   reserve(reservation: Reservation): Promise<void>;
   /** Of a reservation that is still there; so too `activate`. False where it is not. */
   grow(blob: string, wish: { bytes: number; leaseUntil: number }): Promise<boolean>;
+  /** What comes in now, in the order in which it began. */
+  reservations(place: Place): Promise<readonly { blob: string; bytes: number }[]>;
   /** Of those that are reservations still. */
   renew(blobs: readonly string[], leaseUntil: number): Promise<void>;
   /** The record; and what it held as a reservation. */
@@ -126,6 +128,19 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
+    reservations: ({ region, workspace }) =>
+      run(() =>
+        db
+          .selectFrom('files')
+          .select(['blob', 'bytes'])
+          // All that are active have none: few rows are left.
+          .where('lease_until', 'is not', null)
+          .where('state', '=', 'reserved')
+          .where('region', '=', region)
+          .where('workspace', '=', workspace)
+          .orderBy('blob')
+          .execute(),
+      ),
     renew: (blobs, leaseUntil) =>
       run(async () => {
         await db

@@ -8,6 +8,9 @@ import {
 import type { FileTotal } from '../../store/file-totals.ts';
 import type { FileLimits } from './file.ts';
 
+/** Of what is left, the part that one file may reserve ahead. */
+const FILE_RESERVE_SHARE = 16;
+
 /** What a file without a name is called. */
 const NAMELESS = 'file';
 
@@ -71,19 +74,26 @@ export function checkFileSize(sizeBytes: number, { fileBytesMax }: FileLimits): 
   throw new ServiceError('too-large', `A file may have at most ${fileBytesMax} bytes.`);
 }
 
+/** Room for a file that comes in: what it needs now, and what it has in all with that. */
+export interface Growth {
+  readonly needed: number;
+  readonly sizeBytes: number;
+}
+
 /**
- * How many bytes to reserve for a file that needs `needed` more: as many as it has already, within what is left.
- * @throws ServiceError `storage-quota` where not even those are left.
+ * How many bytes to reserve for it: as many again as it has, but never more than a part of what is left, so that the last
+ * ones in a full house do not hold what they will not use. Undefined where not even those that it needs are left.
  */
 export function grantBytes(
-  { needed, sizeBytes }: { readonly needed: number; readonly sizeBytes: number },
+  { needed, sizeBytes }: Growth,
   { bytes }: FileTotal,
   { totalBytesMax }: FileLimits,
-): number {
+): number | undefined {
   const left = Math.max(0, totalBytesMax - bytes);
-  if (needed > left) {
-    throw new ServiceError('storage-quota', `Out of space, <${bytes}> of <${totalBytesMax}> bytes has been used.`);
-  }
+  if (needed > left) return undefined;
   const wanted = Math.min(Math.max(sizeBytes, FILE_RESERVE_BYTES_MIN), FILE_RESERVE_BYTES_MAX);
-  return Math.min(left, Math.max(needed, wanted));
+  return Math.max(needed, Math.min(wanted, Math.floor(left / FILE_RESERVE_SHARE)));
 }
+
+export const noRoom = ({ bytes }: FileTotal, { totalBytesMax }: FileLimits): ServiceError =>
+  new ServiceError('storage-quota', `Out of space, <${bytes}> of <${totalBytesMax}> bytes has been used.`);

@@ -9,6 +9,7 @@ import { every as systemEvery, type Every } from '../../lib/every.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileLimits, Files } from './file.ts';
 import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
+import { makeRoom, notHeld } from './make-room.ts';
 import { checkCount, checkFileSize, cleanDescription, cleanName, grantBytes, idPrefixOf, sortKeyOf } from './rules.ts';
 
 export interface FilesNeeds {
@@ -38,19 +39,10 @@ export function createFiles(needs: FilesNeeds): Files {
   const reserve = (owner: Owner, blob: string, limits: FileLimits): Promise<number> =>
     withTotal(store, owner, async ({ files, fileTotals }, total) => {
       checkCount(total, limits);
-      const bytes = grantBytes({ needed: 0, sizeBytes: 0 }, total, limits);
+      const bytes = grantBytes({ needed: 0, sizeBytes: 0 }, total, limits) ?? 0;
       const { region, workspace, keyId } = owner;
       await files.reserve({ blob, region, workspace, keyId, bytes, leaseUntil: leaseUntil(), at: clock.now() });
       await fileTotals.add(owner, { files: 1, bytes });
-      return bytes;
-    });
-
-  /** @returns the bytes that are reserved besides. */
-  const grow = (owner: Owner, blob: string, growth: { needed: number; sizeBytes: number }): Promise<number> =>
-    withTotal(store, owner, async ({ files, fileTotals }, total) => {
-      const bytes = grantBytes(growth, total, limitsOf(owner.workspace));
-      if (!(await files.grow(blob, { bytes, leaseUntil: leaseUntil() }))) throw notHeld();
-      await fileTotals.add(owner, { files: 0, bytes });
       return bytes;
     });
 
@@ -83,7 +75,17 @@ export function createFiles(needs: FilesNeeds): Files {
       try {
         const allow = async (sizeBytes: number): Promise<void> => {
           checkFileSize(sizeBytes, limits);
-          if (sizeBytes > reserved) reserved += await grow(owner, blob, { needed: sizeBytes - reserved, sizeBytes });
+          if (sizeBytes <= reserved) return;
+          reserved += await makeRoom({
+            store,
+            clock,
+            owner,
+            blob,
+            limits,
+            signal,
+            needed: sizeBytes - reserved,
+            sizeBytes,
+          });
         };
         return { blob, ...(await blobs.put(blob, source, { allow, signal })) };
       } catch (thrown) {
@@ -156,10 +158,6 @@ function noCursor(after: string): never {
   const shown = after.slice(0, 80).toWellFormed();
   throw new ServiceError('invalid-request', `after must be the id of a file, got '${shown}'.`, { param: 'after' });
 }
-
-/** Its lease ended: this process stood still for longer than that. */
-const notHeld = (): ServiceError =>
-  new ServiceError('overloaded', 'The file could not be kept: it took too long. Please send it again.');
 
 function throwing(error: ServiceError): never {
   throw error;
