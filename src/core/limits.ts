@@ -681,10 +681,10 @@ export const FILE_RESERVE_BYTES_MAX = 16 * 1024 * 1024;
  * last does, which is refused first so that the others can go on. Beyond: it is refused.
  */
 export const FILE_ROOM_WAIT_MS = 20_000;
-export const FILE_ROOM_WAIT_LAST_MS = 250;
+export const FILE_ROOM_WAIT_LAST_MS = 100;
 
 /** Ours: ms between its looks. */
-export const FILE_ROOM_LOOK_MS = 50;
+export const FILE_ROOM_LOOK_MS = 25;
 
 /** Ours: how long, in ms, a reservation holds without a sign of life. Beyond: its room is given back. */
 export const FILE_LEASE_MS = 60_000;

@@ -39,11 +39,11 @@ export async function writeBytes(call: Call, reply: BytesReply): Promise<void> {
   });
   if (!source) return void response.end();
   const gone = call.gone();
-  try {
-    await pipeline(source, response, { signal: gone });
-  } catch (thrown) {
+  // Before the response closes: from then on it is the reader who left.
+  source.once('error', (thrown) => {
     call.error ??= ServiceError.from(gone.aborted ? gone.reason : thrown);
-  }
+  });
+  await pipeline(source, response, { signal: gone }).catch(() => undefined);
 }
 
 /**
