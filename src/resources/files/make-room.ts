@@ -55,7 +55,8 @@ const tryRoom = (wish: RoomWish, waitedMs: number): Promise<number | undefined> 
     const patienceMs = coming.at(-1)?.blob === blob ? FILE_ROOM_WAIT_LAST_MS : FILE_ROOM_WAIT_MS;
     // What it needs is taken for good, it is alone, or it has waited long enough.
     if (keptBytes + sizeBytes > limits.totalBytesMax || coming.length < 2 || waitedMs > patienceMs) {
-      throw noRoom(total, limits);
+      const ownBytes = coming.find((reservation) => reservation.blob === blob)?.bytes ?? 0;
+      throw noRoom({ ...total, bytes: total.bytes - ownBytes }, limits);
     }
     return undefined;
   });

@@ -75,7 +75,8 @@ export function compatibleFiles({
           purpose: wire.purpose,
           after: wire.after,
           createdFrom: wire.create_after,
-          createdTo: wire.create_before,
+          // Seconds are what is shown: the whole of the last one is meant.
+          createdTo: wire.create_before === undefined ? undefined : wire.create_before + 999,
           limit: wire.limit + 1,
         });
         const hasMore = found.length > wire.limit;
