@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openDisk } from '../../src/blobs/disk.ts';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
+import { systemIds } from '../../src/core/id.ts';
 import { FILE_LEASE_MS } from '../../src/core/limits.ts';
 import type { FileLimits, Files } from '../../src/resources/files/file.ts';
 import { createFiles } from '../../src/resources/files/service.ts';
@@ -34,13 +35,18 @@ for (const { name, dialect } of DIALECTS) {
     let limits: FileLimits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
     const clock = { now: () => nowMs, monotonic: () => nowMs - START };
     const warnings: string[] = [];
+    let made = 0;
+    const ids = {
+      ...systemIds,
+      sortable: (prefix: string) => `${prefix}${(made += 1).toString(16).padStart(32, '0')}`,
+    };
 
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'parley-files-'));
       store = await openStore({ dialect: dialect(folder) });
       blobs = await openDisk({ folder: join(folder, 'blobs') });
       const log = { warn: (message: string) => void warnings.push(message) };
-      files = createFiles({ store, blobs, clock, log, limitsOf: () => limits, every: () => () => undefined });
+      files = createFiles({ store, blobs, clock, log, limitsOf: () => limits, ids, every: () => () => undefined });
     });
     after(async () => {
       files.close();
@@ -67,7 +73,7 @@ for (const { name, dialect } of DIALECTS) {
     const kindOf = (work: Promise<unknown>) =>
       work.then(
         () => 'done',
-        (error: { kind?: string }) => error.kind ?? String(error),
+        (error: Error & { kind?: string }) => error.kind ?? error.message,
       );
 
     it('gives back a file as it was put in', async () => {
@@ -110,8 +116,6 @@ for (const { name, dialect } of DIALECTS) {
         nowMs = START + at * 1000;
         const { id } = await put(owner, at, { purpose: at % 2 === 0 ? 'batch' : 'fine-tune' });
         ids.unshift(id);
-        // Ids are sortable by the time they were made at.
-        await new Promise((resolve) => setTimeout(resolve, 2));
       }
       const listed = async (wish: object) =>
         (await files.list(owner, { limit: 100, ...wish })).map(({ id }) => ids.indexOf(id));
