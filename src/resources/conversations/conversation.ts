@@ -15,7 +15,10 @@ export interface Conversation {
  * `invalid-request` when `after` names no item of it. What was answered is on the disk.
  */
 export interface Conversations {
-  create(owner: Owner, draft: { readonly items: readonly Item[]; readonly metadata: Metadata }): Promise<Conversation>;
+  create(
+    owner: Owner,
+    draft: { readonly items: readonly Item[]; readonly metadata: Metadata },
+  ): Promise<Conversation>;
   find(owner: Owner, id: string): Promise<Conversation>;
   /** The new metadata takes the place of all there was. */
   update(owner: Owner, id: string, metadata: Metadata): Promise<Conversation>;
