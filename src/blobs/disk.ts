@@ -105,7 +105,7 @@ async function write(file: FileHandle, source: AsyncIterable<Uint8Array>, wish: 
   try {
     for await (const part of intake.parts) {
       await writing;
-      writing = writeWhole(file, part);
+      writing = onDisk(file.writeFile(part)).then(() => intake.release(part));
       writing.catch(() => undefined); // heard of at the next await
     }
   } finally {
@@ -114,15 +114,6 @@ async function write(file: FileHandle, source: AsyncIterable<Uint8Array>, wish: 
   }
   await writing;
   return intake.facts();
-}
-
-async function writeWhole(file: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
-  let { bytesWritten } = await onDisk(file.writev(pieces));
-  for (const piece of pieces) {
-    const missing = piece.subarray(Math.min(bytesWritten, piece.byteLength));
-    bytesWritten -= piece.byteLength - missing.byteLength;
-    if (missing.byteLength > 0) await onDisk(file.writeFile(missing));
-  }
 }
 
 interface Places {

@@ -28,7 +28,7 @@ describe('an intake', () => {
     it(`cuts pieces of ${sizes.join(', ') || 'no'} bytes into parts of ${parts.join(', ') || 'none'}`, async () => {
       const intake = takeIn(pieces(...sizes), 10);
       const found: number[] = [];
-      for await (const part of intake.parts) found.push(part.reduce((sum, piece) => sum + piece.byteLength, 0));
+      for await (const part of intake.parts) found.push(part.byteLength);
       assert.deepEqual(found, parts);
       assert.equal(
         intake.facts().sizeBytes,
