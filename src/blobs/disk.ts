@@ -13,7 +13,7 @@ import { takeIn } from './intake.ts';
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
-/** Beside the folders of blobs, whose names have two characters: on the same volume, and never listed. */
+/** Beside the folders of blobs, so on the same volume. What is in it has a dot in its name, which no blob has. */
 const INCOMING = 'incoming';
 
 /** A temporary file is its blob's name and this many random bytes in hex. */
@@ -77,7 +77,6 @@ export async function openDisk({ folder }: { readonly folder: string }): Promise
     },
     async *list() {
       for await (const fan of entriesOf(folder)) {
-        if (fan === INCOMING) continue;
         for await (const name of entriesOf(join(folder, fan))) {
           const changedAt = isBlobName(name) ? await changeOf(join(folder, fan, name)) : undefined;
           if (changedAt !== undefined) yield { name, changedAt };
@@ -106,7 +105,7 @@ async function write(file: FileHandle, source: AsyncIterable<Uint8Array>, wish: 
   try {
     for await (const part of intake.parts) {
       await writing;
-      writing = writeWhole(file, part);
+      writing = onDisk(file.writeFile(part)).then(() => intake.release(part));
       writing.catch(() => undefined); // heard of at the next await
     }
   } finally {
@@ -115,15 +114,6 @@ async function write(file: FileHandle, source: AsyncIterable<Uint8Array>, wish: 
   }
   await writing;
   return intake.facts();
-}
-
-async function writeWhole(file: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
-  let { bytesWritten } = await onDisk(file.writev(pieces));
-  for (const piece of pieces) {
-    const missing = piece.subarray(Math.min(bytesWritten, piece.byteLength));
-    bytesWritten -= piece.byteLength - missing.byteLength;
-    if (missing.byteLength > 0) await onDisk(file.writeFile(missing));
-  }
 }
 
 interface Places {

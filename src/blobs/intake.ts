@@ -1,45 +1,52 @@
 import { createHash } from 'node:crypto';
 import type { BlobFacts, BlobWish } from './blob-store.ts';
 
-/** Bytes that follow each other, in the pieces in which they came. */
-export type Part = readonly Uint8Array[];
-
 /** The bytes of one upload on their way in. */
 export interface Intake {
   /** All of `partBytes` but the last, which is shorter and is left out where nothing is left. Read once. */
-  readonly parts: AsyncIterable<Part>;
+  readonly parts: AsyncGenerator<Uint8Array>;
+  /** Gives back the memory of a part that is done with: a later one comes in it. */
+  release(part: Uint8Array): void;
   /** Of what `parts` has handed over or holds: of everything, when it has ended. Asked once, at the end. */
   facts(): BlobFacts;
 }
 
 /**
- * Counts, hashes and asks for leave while it cuts a source into parts. Holds one part at most, and of that only what has
- * come: a slow source costs no memory that it has not sent.
+ * Counts, hashes and asks for leave while it cuts a source into parts. What comes is copied at once into memory that is
+ * used again and again: pieces that were kept until their part is whole would be collected late, and many of them lie about.
  */
 export function takeIn(source: AsyncIterable<Uint8Array>, partBytes: number, wish: BlobWish = {}): Intake {
   const hash = createHash('md5');
+  const rooms: Uint8Array[] = [];
   let sizeBytes = 0;
-  async function* parts(): AsyncGenerator<Part> {
-    let part: Uint8Array[] = [];
-    let room = partBytes;
+  async function* parts(): AsyncGenerator<Uint8Array> {
+    let room: Uint8Array | undefined;
+    let used = 0;
     for await (const piece of unlessAborted(source, wish.signal)) {
       await wish.allow?.(sizeBytes + piece.byteLength);
       sizeBytes += piece.byteLength;
       hash.update(piece);
-      let rest = piece;
-      while (rest.byteLength >= room) {
-        part.push(rest.subarray(0, room));
-        yield part;
-        rest = rest.subarray(room);
-        part = [];
-        room = partBytes;
+      for (let rest = piece; rest.byteLength > 0;) {
+        room ??= rooms.pop() ?? Buffer.allocUnsafeSlow(partBytes);
+        const fits = rest.subarray(0, partBytes - used);
+        room.set(fits, used);
+        used += fits.byteLength;
+        rest = rest.subarray(fits.byteLength);
+        if (used < partBytes) continue;
+        yield room;
+        room = undefined;
+        used = 0;
       }
-      if (rest.byteLength > 0) part.push(rest);
-      room -= rest.byteLength;
     }
-    if (part.length > 0) yield part;
+    if (room) yield room.subarray(0, used);
   }
-  return { parts: parts(), facts: () => ({ sizeBytes, md5: hash.digest('hex') }) };
+  return {
+    parts: parts(),
+    release(part) {
+      if (part.byteLength === partBytes) rooms.push(part);
+    },
+    facts: () => ({ sizeBytes, md5: hash.digest('hex') }),
+  };
 }
 
 /** A source that is silent when the signal comes is not waited for: it is told to end, whenever it can. */

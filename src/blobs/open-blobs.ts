@@ -27,17 +27,17 @@ const PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'pathStyl
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /** @throws as `openBlobs`. */
-export function parseBlobsUrl(text: string, environment: BlobsOptions['environment']): S3Options {
+function parseBlobsUrl(text: string, environment: BlobsOptions['environment']): S3Options {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 's3:') throw refused('must begin with s3://');
-  if (url.username !== '' || url.password !== '' || url.searchParams.has('secret')) {
+  if (url.username !== '' || url.password !== '') {
     throw refused('must not hold credentials: they belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
   }
   if (!BUCKET.test(url.hostname) || url.port !== '') throw refused('names no bucket, as in s3://bucket/prefix');
   for (const name of url.searchParams.keys()) {
     if (!PARAMETERS.has(name)) throw refused(`has a parameter ${name}; there are ${[...PARAMETERS].join(', ')}`);
   }
-  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, '');
+  const prefix = prefixOf(url.pathname);
   return {
     bucket: url.hostname,
     prefix: prefix === '' ? '' : `${prefix}/`,
@@ -46,6 +46,14 @@ export function parseBlobsUrl(text: string, environment: BlobsOptions['environme
     isPathStyle: flagOf(url.searchParams.get('pathStyle')),
     credentials: credentialsIn(environment),
   };
+}
+
+function prefixOf(path: string): string {
+  try {
+    return decodeURIComponent(path).replace(/^\/+|\/+$/g, '');
+  } catch {
+    throw refused('has a prefix that cannot be read');
+  }
 }
 
 function endpointOf(text: string | null): string | undefined {

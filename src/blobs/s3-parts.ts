@@ -9,7 +9,7 @@ import type { CompletedPart, S3Client } from '@aws-sdk/client-s3';
 import { ServiceError } from '../core/error.ts';
 import { S3_GRACE_MS, S3_PART_BYTES, S3_PARTS_AHEAD, S3_PARTS_MAX } from '../core/limits.ts';
 import { giveGrace } from './grace.ts';
-import type { Part } from './intake.ts';
+import type { Intake } from './intake.ts';
 import type { Places } from './places.ts';
 
 export interface Upload {
@@ -21,12 +21,11 @@ export interface Upload {
   readonly failure: (operation: string, thrown: unknown) => ServiceError;
 }
 
+/** What `takeIn` gives, but for its facts. */
+export type Parts = Pick<Intake, 'parts' | 'release'>;
+
 /** @throws what `parts` throws, the signal's reason, or a failure; nothing stays behind then, if the server can be reached. */
-export async function uploadParts(
-  parts: AsyncIterable<Part>,
-  signal: AbortSignal | undefined,
-  to: Upload,
-): Promise<void> {
+export async function uploadParts(intake: Parts, signal: AbortSignal | undefined, to: Upload): Promise<void> {
   const { client, target, failure } = to;
   // Never cut off: of an upload that has begun unheard nobody would know the id.
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(target)).catch((thrown: unknown) => {
@@ -36,7 +35,7 @@ export async function uploadParts(
   let isCompleting = false;
   const grace = giveGrace(signal, S3_GRACE_MS);
   try {
-    const sent = await sendParts(parts, UploadId, signal, to);
+    const sent = await sendParts(intake, UploadId, signal, to);
     signal?.throwIfAborted();
     isCompleting = true;
     const MultipartUpload = { Parts: sent };
@@ -62,25 +61,22 @@ export async function takeBack({ client, target }: Upload): Promise<void> {
 
 /** No part is on its way any more when it ends, in whatever way: one that came after the end would stay. */
 async function sendParts(
-  parts: AsyncIterable<Part>,
+  { parts, release }: Parts,
   UploadId: string,
   signal: AbortSignal | undefined,
   { client, target, places, failure }: Upload,
 ): Promise<CompletedPart[]> {
   const sent: CompletedPart[] = [];
-  // Used again and again: what is garbage in pieces of this size is collected late.
-  const rooms: Buffer[] = [];
   const stop = new AbortController();
   const grace = giveGrace(stop.signal, S3_GRACE_MS);
   let failed: { readonly thrown: unknown } | undefined;
-  const send = (part: Part, PartNumber: number): Promise<void> =>
+  const send = (Body: Uint8Array, PartNumber: number): Promise<void> =>
     places
       .within(async () => {
         stop.signal.throwIfAborted();
-        const room = rooms.pop() ?? Buffer.allocUnsafeSlow(S3_PART_BYTES);
-        const command = new UploadPartCommand({ ...target, UploadId, PartNumber, Body: copyInto(room, part) });
+        const command = new UploadPartCommand({ ...target, UploadId, PartNumber, Body });
         const { ETag } = await client.send(command, { abortSignal: grace.signal });
-        rooms.push(room);
+        release(Body);
         sent.push({ PartNumber, ...(ETag === undefined ? {} : { ETag }) });
       })
       .catch((thrown: unknown) => {
@@ -111,15 +107,6 @@ async function sendParts(
   signal?.throwIfAborted();
   if (failed) throw failure('UploadPart', failed.thrown);
   return sent.toSorted((a, b) => (a.PartNumber ?? 0) - (b.PartNumber ?? 0));
-}
-
-function copyInto(room: Buffer, part: Part): Uint8Array {
-  let used = 0;
-  for (const piece of part) {
-    room.set(piece, used);
-    used += piece.byteLength;
-  }
-  return room.subarray(0, used);
 }
 
 const tooLarge = (): ServiceError =>

@@ -33,12 +33,12 @@ export function openS3(options: S3Options): BlobStore {
     return isBlobName(name) ? name : undefined;
   };
 
-  /** Of everything that began and has not ended under the prefix. */
+  /** Everything in the bucket that began and has not ended. Some servers take a prefix for a whole key: none is given. */
   async function* uploads(): AsyncGenerator<MultipartUpload> {
     let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
     while (from) {
       const page: ListMultipartUploadsCommandOutput = await client
-        .send(new ListMultipartUploadsCommand({ Bucket, Prefix: prefix, ...from }))
+        .send(new ListMultipartUploadsCommand({ Bucket, ...from }))
         .catch((thrown: unknown) => {
           throw failure('ListMultipartUploads', thrown);
         });

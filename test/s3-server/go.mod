@@ -1,4 +1,4 @@
-module parley.test/s3-server
+module s3-server
 
 go 1.25.0
 
