@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { modelsFolder } from '../test/models-folder.ts';
 import { conversationPages } from './conversations.ts';
 import { engine } from './engine.ts';
+import { files } from './files.ts';
 import { gateway } from './gateway.ts';
 import { besideLlamaServer } from './llama-server.ts';
 import { proxies } from './proxies.ts';
@@ -31,6 +32,7 @@ const rowsOf = async (rows: Promise<readonly Row[]>) => ({ rows: await rows, rem
 const PARTS: Readonly<Record<string, Part>> = {
   gateway: { needsWeights: false, run: () => rowsOf(gateway(note)) },
   conversations: { needsWeights: false, run: () => rowsOf(conversationPages(note)) },
+  files: { needsWeights: false, run: () => rowsOf(files(note)) },
   load: { needsWeights: false, run: () => underLoad(note) },
   engine: { needsWeights: true, run: () => rowsOf(engine(file, folder, note)) },
   turns: { needsWeights: true, run: () => rowsOf(turns(folder, note)) },

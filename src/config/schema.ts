@@ -2,6 +2,10 @@ import { z } from 'zod';
 import {
   DEADLINE_PLAIN_MS,
   DEADLINE_STREAM_MS,
+  FILE_BYTES_MAX,
+  FILE_URL_SECONDS,
+  FILES_BYTES_MAX,
+  FILES_COUNT_MAX,
   JSON_BODY_BYTES_MAX,
   KEEP_ALIVE_MS,
   QUEUE_PLACES_MAX,
@@ -55,6 +59,10 @@ const region = z.strictObject({
     })
     .optional(),
 });
+
+/** 1 TB: beyond, sums of bytes and what object stores hold under one name would have to be thought about. */
+const bytes = whole(1, 1024 ** 4);
+const fileCount = whole(1, 10_000_000);
 
 /** The whole configuration as file, environment and flags may give it. Defaults that need no other value stand here. */
 export const ConfigSchema = z.strictObject({
@@ -140,6 +148,37 @@ export const ConfigSchema = z.strictObject({
           'must be sqlite: and a path (other databases come later)',
         ).optional(),
       },
+      MAPPING,
+    )
+    .prefault({}),
+  /** What each workspace may keep as files in a region. */
+  files: z
+    .strictObject(
+      {
+        fileBytesMax: bytes.default(FILE_BYTES_MAX),
+        totalBytesMax: bytes.default(FILES_BYTES_MAX),
+        countMax: fileCount.default(FILES_COUNT_MAX),
+        /** For how long the address of a download is good. */
+        urlSeconds: whole(1, 7 * 86_400).default(FILE_URL_SECONDS),
+        /** What one workspace may keep, where that is something else. */
+        workspaces: z
+          .record(
+            text,
+            z.strictObject(
+              { fileBytesMax: bytes.optional(), totalBytesMax: bytes.optional(), countMax: fileCount.optional() },
+              MAPPING,
+            ),
+            MAPPING,
+          )
+          .default({}),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** Where the bytes of files are kept; default: the folder `blobs` in the data folder. */
+  blobs: z
+    .strictObject(
+      { url: checked((value) => value.startsWith('s3://'), 'must be s3:// with a bucket, and a prefix').optional() },
       MAPPING,
     )
     .prefault({}),

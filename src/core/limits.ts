@@ -616,3 +616,126 @@ export const OPERATOR_PAGE_MAX = 50;
 
 /** Ours: characters of log lines that wait to be written. Beyond: lines are lost, and counted. */
 export const LOG_CHARS_WAITING_MAX = 4 * 1024 * 1024;
+
+/** Ours: bytes of an upload that are written to disk at once; about twice as many are held while it runs. */
+export const DISK_WRITE_BYTES = 1024 * 1024;
+
+/** Ours: bytes of a stored file that are read ahead. */
+export const DISK_READ_BYTES = 256 * 1024;
+
+/** S3 multipart: bytes of a part, at least 5 MiB but for the last. Small parts keep memory small; all are the same, as R2 asks. */
+export const S3_PART_BYTES = 5 * 1024 * 1024;
+
+/** S3 multipart: parts of one object. Beyond: the upload is refused as too large; it is 48 GB. */
+export const S3_PARTS_MAX = 10_000;
+
+/** Ours: parts of one upload that are on their way while the next is gathered. Beyond: its sender waits. */
+export const S3_PARTS_AHEAD = 2;
+
+/** Ours: the same for all uploads of a store together. Beyond: they wait, in order. */
+export const S3_PARTS_AT_ONCE = 16;
+
+/** Ours: connections to the object store, each held by a download while it runs. Beyond: calls wait. */
+export const S3_SOCKETS_MAX = 512;
+
+/** Ours: ms for a connection to stand, for the head of an answer to come, and of silence on a connection. Beyond: tried again, then failed. */
+export const S3_CONNECT_MS = 5_000;
+export const S3_HEAD_MS = 60_000;
+export const S3_SILENCE_MS = 120_000;
+
+/** Ours: ms that a request to the object store which nobody wants any more may take to be answered. Beyond: it is cut off. */
+export const S3_GRACE_MS = 5_000;
+
+/** Ours: characters of a URL that we are asked to fetch. Beyond: 400. */
+export const FETCH_URL_CHARS_MAX = 8_192;
+
+/** Ours: ms for a name to be resolved and the connection to stand, for the head of the answer, and for all of it. Beyond: given up. */
+export const FETCH_CONNECT_MS = 10_000;
+export const FETCH_HEAD_MS = 30_000;
+export const FETCH_WHOLE_MS = 600_000;
+
+/** Ours: redirects that are followed. Beyond: the fetch fails. */
+export const FETCH_REDIRECTS_MAX = 5;
+
+/** Ours: bytes of an answer's headers. Beyond: the fetch fails. */
+export const FETCH_HEADER_BYTES_MAX = 16 * 1024;
+
+/** Ours: bytes of a packed body for each one sent. Beyond: the fetch fails, once more than so many bytes have come of it. */
+export const FETCH_UNPACK_RATIO_MAX = 200;
+export const FETCH_UNPACK_FREE_BYTES = 1024 * 1024;
+
+/** Specification, Limits: bytes of one file, bytes and number of the files of a workspace in a region. Configurable. Beyond: the file is refused. */
+export const FILE_BYTES_MAX = 1024 ** 3;
+export const FILES_BYTES_MAX = 5 * 1024 ** 3;
+export const FILES_COUNT_MAX = 100;
+
+/** Specification, Limits: files of one page of the native list. Beyond: 400. */
+export const FILE_PAGE_MAX = 100;
+
+/** wire.md E9.2: files of one page of the compatible list, also where nothing is asked for. Beyond: 400. */
+export const FILE_LIST_MAX = 2_000;
+
+/** Ours: Unicode code points of a file's name. Beyond: its middle is left out, its ending stays. */
+export const FILE_NAME_CODE_POINTS_MAX = 255;
+
+/** Ours: Unicode code points of a file's description. Beyond: 400. */
+export const FILE_DESCRIPTION_CODE_POINTS_MAX = 1_000;
+
+/**
+ * Ours: bytes that are reserved for a file whose length nobody knows, at first and at once. In between as many again as
+ * it has: small files do not hold each other's room, and large ones do not ask for each piece.
+ */
+export const FILE_RESERVE_BYTES_MIN = 64 * 1024;
+export const FILE_RESERVE_BYTES_MAX = 16 * 1024 * 1024;
+
+/**
+ * Ours: how long, in ms, a file waits for room that others have reserved and may give back; and how long the one that came
+ * last does, which is refused first so that the others can go on. Beyond: it is refused.
+ */
+export const FILE_ROOM_WAIT_MS = 20_000;
+export const FILE_ROOM_WAIT_LAST_MS = 100;
+
+/** Ours: ms between its looks. */
+export const FILE_ROOM_LOOK_MS = 25;
+
+/** Ours: how long, in ms, a reservation holds without a sign of life. Beyond: its room is given back. */
+export const FILE_LEASE_MS = 60_000;
+
+/** Ours: between such signs of life, in ms. */
+export const FILE_RENEW_MS = 15_000;
+
+/** Ours: ms between looks for reservations that nobody renews, and for files that were half deleted. */
+export const FILE_LOOK_MS = 30_000;
+
+/** Ours: ms between comparisons of all blobs with their records. */
+export const FILE_COMPARE_MS = 3_600_000;
+
+/** Ours: the age, in ms, below which a blob without a record, or a part of one, is let alone. Longer than any upload. */
+export const FILE_ORPHAN_MS = 24 * 3_600_000;
+
+/** Ours: files that are swept or compared with their records at once. */
+export const FILE_SWEEP_PAGE_MAX = 200;
+
+/** Ours: seconds for which the address of a download is good. Configurable. */
+export const FILE_URL_SECONDS = 3_600;
+
+/** Ours: files in one upload. Beyond: 400. As many as a workspace may have. */
+export const UPLOAD_FILES_MAX = 100;
+
+/** Ours: text fields in one upload. Beyond: 400. A description for each file, and a few besides. */
+export const UPLOAD_FIELDS_MAX = 150;
+
+/** Ours: bytes of a text field of an upload. Beyond: 400. */
+export const UPLOAD_FIELD_BYTES_MAX = 16 * 1024;
+
+/** Ours: bytes of the headers of one part of an upload. Beyond: 400. */
+export const UPLOAD_PART_HEADER_BYTES_MAX = 16 * 1024;
+
+/** Ours: bytes of an upload besides its files. Beyond: 413. */
+export const UPLOAD_EXTRA_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Ours: ms without a byte of an upload. Beyond: 408. */
+export const UPLOAD_STALL_MS = 60_000;
+
+/** Ours: ms that an upload or a download may take. Beyond: it is broken off. A gigabyte at 400 kbit/s. */
+export const TRANSFER_MS_MAX = 6 * 3_600_000;

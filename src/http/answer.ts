@@ -2,11 +2,14 @@ import { ServiceError } from '../core/error.ts';
 import type { Meter } from '../core/telemetry.ts';
 import type { Endpoint, Reply } from '../protocols/endpoint.ts';
 import { readJson } from './body.ts';
+import { writeBytes } from './bytes.ts';
 import type { Call } from './call.ts';
 import { chunkedSink } from './chunked-sink.ts';
 import type { HttpLimits } from './limits.ts';
 import { headOf, write } from './reply.ts';
 import { pump, release } from './stream.ts';
+import { queryOf } from './target.ts';
+import { readUpload } from './upload.ts';
 
 export interface AnswerNeeds {
   readonly limits: HttpLimits;
@@ -27,19 +30,36 @@ export async function answer(
   const { owner, request } = call;
   if (!owner) throw new ServiceError('unauthenticated', '');
   call.cancelsOnLeave = endpoint.onDisconnect === 'cancel';
+  const isUpload = endpoint.uploadBytesMax !== undefined;
+  const upload = isUpload ? readUpload(call, { bytesMax: endpoint.uploadBytesMax, limits }) : undefined;
   const body =
-    endpoint.method === 'GET'
+    endpoint.method === 'GET' || isUpload
       ? undefined
       : await readJson(request, { bytesMax: limits.bodyBytesMax, depthMax: limits.jsonDepthMax });
 
-  call.setDeadline(limits.deadlinePlainMs);
+  call.setDeadline(isUpload ? limits.transferMs : limits.deadlinePlainMs);
   const context = { requestId: call.requestId, owner, signal: call.signal, log: call.log };
-  const asked = { body, params, query: queryOf(request.url), headers: singleHeaders(request.headers) };
-  const reply = await unlessAborted(endpoint.handle(asked, context), call.signal);
+  const asked = {
+    body,
+    params,
+    query: queryOf(request),
+    headers: singleHeaders(request.headers),
+    ...(upload ? { upload: upload.parts } : {}),
+  };
+  let reply: Reply;
+  try {
+    reply = await unlessAborted(endpoint.handle(asked, context), call.signal);
+  } finally {
+    await upload?.end();
+  }
 
   switch (reply.type) {
     case 'json':
       write(call, { status: reply.status, text: JSON.stringify(reply.body), headers: reply.headers ?? {} });
+      return;
+    case 'bytes':
+      call.setDeadline(limits.transferMs);
+      await writeBytes(call, reply);
       return;
     case 'stream': {
       call.setDeadline(limits.deadlineStreamMs);
@@ -75,11 +95,6 @@ function unlessAborted(work: Promise<Reply>, signal: AbortSignal): Promise<Reply
       resolve(reply);
     }, reject);
   });
-}
-
-function queryOf(url: string | undefined): URLSearchParams {
-  const at = url?.indexOf('?') ?? -1;
-  return new URLSearchParams(at < 0 ? '' : url?.slice(at + 1));
 }
 
 function singleHeaders(headers: NodeJS.Dict<string | string[]>): Readonly<Record<string, string | undefined>> {

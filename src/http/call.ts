@@ -7,6 +7,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Family } from '../protocols/endpoint.ts';
 import { FAMILIES, familyOf } from '../protocols/families.ts';
 import type { Address } from './address.ts';
+import { createPatience } from './patience.ts';
+import type { Patience } from './patience.ts';
 import { pathOf } from './target.ts';
 
 /** One request from its arrival to its log line. */
@@ -22,6 +24,8 @@ export interface Call {
   /** Go out with whatever is answered. */
   readonly headers: Record<string, string>;
   readonly log: RequestLog;
+  /** With its sender, while the body comes in. */
+  readonly patience: Patience;
   /** For the work: aborts at the deadline, at shutdown, and when the caller leaves if that cancels the work. */
   readonly signal: AbortSignal;
   /** For the answer: aborts whenever there is nobody to answer any more. */
@@ -51,6 +55,8 @@ export interface CallNeeds {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
+  /** The sender takes too long. */
+  readonly onSlow: () => void;
   /** After the line was written. */
   readonly onEnd: (call: Call) => void;
 }
@@ -87,6 +93,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
       add: (more) => void Object.assign(facts, more),
       warn: (message, more) => log.warn(message, { requestId, ...more }),
     },
+    patience: createPatience(request, needs.onSlow),
     signal: work.signal,
     gone() {
       if (call.cancelsOnLeave) return work.signal;

@@ -9,6 +9,8 @@ import {
   KEEP_ALIVE_MS,
   READER_STALL_MS_MAX,
   REQUEST_RECEIVE_MS_MAX,
+  TRANSFER_MS_MAX,
+  UPLOAD_STALL_MS,
 } from '../core/limits.ts';
 
 /** The limits of core/limits.ts that configuration, or a test, may set. */
@@ -18,6 +20,8 @@ export const HTTP_LIMITS = {
   headerBytesMax: HEADER_BYTES_MAX,
   headersReceiveMs: HEADERS_RECEIVE_MS_MAX,
   requestReceiveMs: REQUEST_RECEIVE_MS_MAX,
+  uploadStallMs: UPLOAD_STALL_MS,
+  transferMs: TRANSFER_MS_MAX,
   keepAliveMs: KEEP_ALIVE_MS,
   deadlinePlainMs: DEADLINE_PLAIN_MS,
   deadlineStreamMs: DEADLINE_STREAM_MS,

@@ -12,6 +12,7 @@ import type { Call } from './call.ts';
 import { write } from './reply.ts';
 import type { Probe } from './probes.ts';
 import { isPreflight, preflightHeaders } from './cors.ts';
+import { queryOf } from './target.ts';
 
 export type Params = Readonly<Record<string, string>>;
 
@@ -50,17 +51,18 @@ export function createRoutes(needs: RoutesNeeds): readonly HttpRoute[] {
 }
 
 function endpointRoutes(endpoint: Endpoint, needs: RoutesNeeds): HttpRoute[] {
-  const { method, family, operation, regions, deprecated } = endpoint;
+  const { method, family, operation, regions, deprecated, ownerOf } = endpoint;
   return pathsOf(endpoint.path).map((path) => ({
     methods: withHead(method),
     path,
     family,
     operation,
-    isPublic: false,
+    isPublic: ownerOf !== undefined,
     deprecated,
     async run(call, params) {
       sayDeprecated(call, deprecated);
-      await enter(call, needs);
+      if (ownerOf) call.owner = await ownerOf({ params, query: queryOf(call.request) });
+      else await enter(call, needs);
       checkRegion(`${method} ${path}`, regions, call.address.region);
       await answer(endpoint, call, params, needs);
     },

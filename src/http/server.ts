@@ -106,7 +106,7 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       IncomingMessage: CalledMessage,
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersReceiveMs,
-      requestTimeout: limits.requestReceiveMs,
+      requestTimeout: 0, // ours is `patience`: an upload may take longer than another body
       connectionsCheckingInterval: Math.min(limits.headersReceiveMs, 5_000),
       keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
       requireHostHeader: false, // else an empty 400 that no client can read
@@ -117,7 +117,11 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
         if (isDraining) setImmediate(() => server.closeIdleConnections());
       };
       const address = addressOf(listener, hostOf(request));
-      const call = createCall(request, response, { address, ids, clock, log, meter, onEnd });
+      // As the server's own time-out tells it.
+      const slow = Object.assign(new Error('a slow sender'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+      const onSlow = (): void => void server.emit('clientError', slow, request.socket);
+      const call = createCall(request, response, { address, ids, clock, log, meter, onSlow, onEnd });
+      call.patience.wait(limits.requestReceiveMs);
       Object.assign(call.headers, corsHeaders(request, cors));
       if (request instanceof CalledMessage) request.call = call;
       inFlight.add(call);

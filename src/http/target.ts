@@ -21,3 +21,8 @@ function plainIfUnreserved(escape: string): string {
   const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
   return /[\w.~-]/.test(character) ? character : escape;
 }
+
+export function queryOf({ url }: IncomingMessage): URLSearchParams {
+  const at = url?.indexOf('?') ?? -1;
+  return new URLSearchParams(at < 0 ? '' : url?.slice(at + 1));
+}

@@ -46,7 +46,7 @@ async function writeBeside(path: string, text: string, mode: number): Promise<st
 }
 
 /** The new name is durable only when the folder is. */
-async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
     await folder.sync();

@@ -1,4 +1,5 @@
-import type { RequestContext } from '../core/context.ts';
+import type { Readable } from 'node:stream';
+import type { Owner, RequestContext } from '../core/context.ts';
 import type { RegionId } from '../core/region.ts';
 import type { StreamEncoder } from './stream-encoder.ts';
 
@@ -12,6 +13,18 @@ export interface Deprecation {
   readonly successor: (target: string) => string;
 }
 
+/** One part of an upload, in the order in which they were sent. */
+export type UploadPart =
+  | { readonly type: 'field'; readonly name: string; readonly value: string }
+  | {
+      readonly type: 'file';
+      readonly name: string;
+      /** As it was sent: a name, and nothing that leads anywhere. */
+      readonly fileName: string;
+      /** To be read before the next part is asked for; what is left of it then is passed over. */
+      readonly bytes: AsyncIterable<Uint8Array>;
+    };
+
 export interface EndpointRequest {
   /** Parsed JSON, or undefined where there is no body. Not validated yet. */
   readonly body: unknown;
@@ -19,6 +32,11 @@ export interface EndpointRequest {
   readonly query: URLSearchParams;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /**
+   * Of an endpoint that takes uploads, in the place of a body. It is read as it comes in, once; it throws ServiceError
+   * `invalid-request`, `too-large` and `cancelled`. Where it is not read to its end, nobody has to.
+   */
+  readonly upload?: AsyncIterable<UploadPart>;
 }
 
 /** What an endpoint wants said; `http` says it. */
@@ -35,7 +53,19 @@ export type Reply =
       readonly batches: AsyncIterable<readonly unknown[]>;
       readonly encoder: StreamEncoder<unknown>;
       readonly headers?: Readonly<Record<string, string>>;
-    };
+    }
+  | BytesReply;
+
+/** Bytes that are there as a whole, for whoever wants all or a range of them. */
+export interface BytesReply {
+  readonly type: 'bytes';
+  readonly sizeBytes: number;
+  /** Changes with the bytes. */
+  readonly tag: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the bytes from `start` to `end`, both included. Asked at most once; whoever asked ends it. */
+  open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
+}
 
 export interface Endpoint {
   /** Names the operation in logs and metrics, e.g. `chat-completions.create`. */
@@ -50,6 +80,10 @@ export interface Endpoint {
   readonly deprecated?: Deprecation;
   /** `cancel`: the work stops when the caller leaves. `finish`: it goes on. */
   readonly onDisconnect: 'cancel' | 'finish';
+  /** It takes multipart/form-data, and no JSON: at most so many bytes in all. Beyond: 413. */
+  readonly uploadBytesMax?: number;
+  /** Says whose request it is where no key does. @throws ServiceError `forbidden`, and for what is not there. */
+  readonly ownerOf?: (request: Pick<EndpointRequest, 'params' | 'query'>) => Promise<Owner>;
   handle(request: EndpointRequest, context: RequestContext): Promise<Reply>;
 }
 

@@ -69,6 +69,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { openFiles } from './open-files.ts';
 import { createModelEngines } from './model-engines.ts';
 import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
@@ -158,6 +159,16 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const keys = createKeys({ store, clock });
   const conversations = createConversations({ store, clock });
   const responses = createResponses({ store, clock });
+  const listening = new Map<RegionId, string>();
+  const files = await openFiles({
+    config,
+    environment,
+    store,
+    clock,
+    log,
+    listensAt: (region) => listening.get(region) ?? '',
+    sweeps: worker === undefined,
+  });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -209,6 +220,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     rerank({ rank, strict }),
     textRerank({ rank, strict }),
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
+    ...files.endpoints,
     ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
@@ -271,11 +283,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
         throw cannotListen(error);
       });
       const listeners = listenersOf(config);
-      return bound.map(({ host, port, region }, at) => ({
+      const addressed = bound.map(({ host, port, region }, at) => ({
         region,
         url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
         regions: reachedBy(listeners[at], config),
       }));
+      for (const { url, regions: reached } of addressed)
+        for (const { id } of reached) listening.set(id, reachableAs(url));
+      return addressed;
     },
     firstKey: async () => {
       // Of the address that a newcomer is shown first.
@@ -297,6 +312,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await engines.close();
       await answerCheck.close();
       await retention.close();
+      await files.close();
       await store.close();
     },
   };
@@ -379,6 +395,9 @@ const toDeprecation = (deprecated: RegionConfig['deprecated']) =>
   deprecated
     ? { deprecated: { since: Math.floor(Date.parse(deprecated.since) / 1000), successor: deprecated.link } }
     : {};
+
+/** An address that stands for all of a machine is none to call. */
+const reachableAs = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:');
 
 /** The regions of a socket in the order of the configuration, each with the names that lead to it; those to go are last. */
 function reachedBy(listener: ConfiguredListener | undefined, config: Config): ListenAddress['regions'] {

@@ -5,6 +5,8 @@ import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
 import { type ConversationStore, createConversationStore } from './conversations.ts';
+import { createFileStore, type FileStore } from './files.ts';
+import { createFileTotals, type FileTotals } from './file-totals.ts';
 import { createItemStore, type ItemStore } from './items.ts';
 import { createKeyStore, type KeyStore } from './keys.ts';
 import { migrate } from './migrate.ts';
@@ -16,6 +18,8 @@ import type { Database } from './schema/database.ts';
 /** The nouns, each with all of its SQL. */
 export interface Tables {
   readonly conversations: ConversationStore;
+  readonly files: FileStore;
+  readonly fileTotals: FileTotals;
   readonly items: ItemStore;
   readonly keys: KeyStore;
   readonly responses: ResponseStore;
@@ -65,6 +69,8 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
 
 const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   conversations: createConversationStore(db, run),
+  files: createFileStore(db, run),
+  fileTotals: createFileTotals(db, run),
   items: createItemStore(db, run),
   keys: createKeyStore(db, run),
   responses: createResponseStore(db, run),

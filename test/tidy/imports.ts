@@ -26,6 +26,7 @@ const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
   kysely: ['src/store/'],
+  '@aws-sdk/client-s3': ['src/blobs/'],
   'node:sqlite': ['src/store/'],
   'node-llama-cpp': ['src/engines/llama/'],
   pino: ['src/telemetry/'],

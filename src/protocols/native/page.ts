@@ -16,15 +16,18 @@ const whole = (max: number) =>
     .pipe(z.int().min(1).max(max));
 
 /** Fields of a query that asks for a page. */
-export const pageQuery = {
+export const pageFields = (sizeMax: number) => ({
   page_no: whole(PAGE_NUMBER_MAX).default(1),
-  page_size: whole(PAGE_SIZE_MAX).default(10),
-};
+  page_size: whole(sizeMax).default(10),
+});
 
-export const pageTexts: RuleTexts = {
+export const pageTextsOf = (sizeMax: number): RuleTexts => ({
   page_no: `Range of page_no should be [1, ${PAGE_NUMBER_MAX}]`,
-  page_size: `Range of page_size should be [1, ${PAGE_SIZE_MAX}]`,
-};
+  page_size: `Range of page_size should be [1, ${sizeMax}]`,
+});
+
+export const pageQuery = pageFields(PAGE_SIZE_MAX);
+export const pageTexts = pageTextsOf(PAGE_SIZE_MAX);
 
 export const pageOf = (wire: { readonly page_no: number; readonly page_size: number }): Page => ({
   number: wire.page_no,

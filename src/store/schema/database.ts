@@ -1,13 +1,19 @@
 import type { ConversationsTable } from './conversations.ts';
+import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
 import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
+import type { SequencesTable } from './sequences.ts';
 
 export interface Database {
   conversations: ConversationsTable;
+  file_counts: FileCountsTable;
+  file_totals: FileTotalsTable;
+  files: FilesTable;
   items: ItemsTable;
   keys: KeysTable;
   migrations: MigrationsTable;
   responses: ResponsesTable;
+  sequences: SequencesTable;
 }

@@ -20,16 +20,17 @@ export interface Asked extends Partial<Omit<EndpointRequest, 'query'>> {
 /** What `http` would say: status and JSON of an unstreamed answer or of a refusal, and headers besides. */
 export async function ask(
   endpoint: Endpoint,
-  { body, params = {}, query = '', headers = {} }: Asked = {},
+  { query = '', ...asked }: Asked = {},
 ): Promise<{ readonly status: number; readonly body: unknown; readonly headers: Readonly<Record<string, string>> }> {
   const family = FAMILIES[endpoint.family];
   let reply: Reply;
   try {
-    reply = await endpoint.handle({ body, params, query: new URLSearchParams(query), headers }, CONTEXT);
+    const rest = { body: undefined, params: {}, headers: {}, ...asked };
+    reply = await endpoint.handle({ ...rest, query: new URLSearchParams(query) }, CONTEXT);
   } catch (thrown) {
     const error = ServiceError.from(thrown);
     return { status: family.status(error.kind), body: family.errorBody(error, REQUEST_ID), headers: {} };
   }
-  if (reply.type === 'stream') throw new Error('the answer is a stream');
+  if (reply.type !== 'json') throw new Error(`the answer is no JSON but ${reply.type}`);
   return { status: reply.status, body: reply.body, headers: reply.headers ?? {} };
 }

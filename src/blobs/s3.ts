@@ -1,0 +1,116 @@
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  paginateListObjectsV2,
+} from '@aws-sdk/client-s3';
+import type { ListMultipartUploadsCommandOutput, MultipartUpload } from '@aws-sdk/client-s3';
+import { Readable } from 'node:stream';
+import { S3_PARTS_AT_ONCE } from '../core/limits.ts';
+import { checkBlobName, isBlobName } from './blob-name.ts';
+import type { BlobStore } from './blob-store.ts';
+import { createPlaces } from './places.ts';
+import { checkRange, fileNotFound, rangeRefused } from './refusals.ts';
+import { createS3Client } from './s3-client.ts';
+import type { S3Options } from './s3-client.ts';
+import { s3Code, s3Failure } from './s3-failure.ts';
+import { upload } from './s3-upload.ts';
+
+/** Nothing is asked of the server before the first call. The bucket has to be there. */
+export function openS3(options: S3Options): BlobStore {
+  const { bucket: Bucket, prefix, credentials } = options;
+  const client = createS3Client(options);
+  const places = createPlaces(S3_PARTS_AT_ONCE);
+  const failure = (operation: string, thrown: unknown) => s3Failure(operation, thrown, credentials);
+  const targetOf = (name: string) => {
+    checkBlobName(name);
+    return { Bucket, Key: `${prefix}${name}` };
+  };
+  const nameOf = (key: string | undefined): string | undefined => {
+    if (key === undefined || !key.startsWith(prefix)) return undefined;
+    const name = key.slice(prefix.length);
+    return isBlobName(name) ? name : undefined;
+  };
+
+  /** Everything in the bucket that began and has not ended. Some servers take a prefix for a whole key: none is given. */
+  async function* uploads(): AsyncGenerator<MultipartUpload> {
+    let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
+    while (from) {
+      const page: ListMultipartUploadsCommandOutput = await client
+        .send(new ListMultipartUploadsCommand({ Bucket, ...from }))
+        .catch((thrown: unknown) => {
+          throw failure('ListMultipartUploads', thrown);
+        });
+      yield* page.Uploads ?? [];
+      const { NextKeyMarker, NextUploadIdMarker } = page;
+      from =
+        page.IsTruncated === true && NextKeyMarker !== undefined
+          ? {
+              KeyMarker: NextKeyMarker,
+              ...(NextUploadIdMarker === undefined ? {} : { UploadIdMarker: NextUploadIdMarker }),
+            }
+          : undefined;
+    }
+  }
+
+  return {
+    async put(name, source, wish = {}) {
+      const target = targetOf(name);
+      return upload(source, wish, { client, target, places, failure });
+    },
+    async read(name, range) {
+      const target = targetOf(name);
+      // What is no range at all would be answered with the whole.
+      if (range) checkRange(range, Number.POSITIVE_INFINITY);
+      const Range = range && `bytes=${range.start}-${range.end}`;
+      try {
+        const { Body } = await client.send(
+          new GetObjectCommand({ ...target, ...(Range === undefined ? {} : { Range }) }),
+        );
+        if (!(Body instanceof Readable)) throw new Error('the answer has no body');
+        return Body;
+      } catch (thrown) {
+        if (s3Code(thrown) === 'NoSuchKey') throw fileNotFound();
+        if (s3Code(thrown) === 'InvalidRange') throw rangeRefused();
+        throw failure('GetObject', thrown);
+      }
+    },
+    async delete(name) {
+      const target = targetOf(name);
+      try {
+        await client.send(new DeleteObjectCommand(target));
+      } catch (thrown) {
+        if (s3Code(thrown) !== 'NoSuchKey') throw failure('DeleteObject', thrown);
+      }
+    },
+    async *list() {
+      try {
+        for await (const { Contents } of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix })) {
+          for (const { Key, LastModified } of Contents ?? []) {
+            const name = nameOf(Key);
+            if (name !== undefined && LastModified) yield { name, changedAt: LastModified.getTime() };
+          }
+        }
+      } catch (thrown) {
+        throw failure('ListObjectsV2', thrown);
+      }
+    },
+    async sweep(before) {
+      let swept = 0;
+      for await (const { Key, UploadId, Initiated } of uploads()) {
+        if (Key === undefined || UploadId === undefined || nameOf(Key) === undefined) continue;
+        if (!Initiated || Initiated.getTime() >= before) continue;
+        try {
+          await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+          swept += 1;
+        } catch (thrown) {
+          // It ended meanwhile, by itself or in another process's sweep.
+          if (s3Code(thrown) !== 'NoSuchUpload') throw failure('AbortMultipartUpload', thrown);
+        }
+      }
+      return swept;
+    },
+    close: async () => client.destroy(),
+  };
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createNetworks, createPublicAddresses } from './address-rules.ts';
+
+describe('public addresses', () => {
+  const isPublic = createPublicAddresses();
+
+  for (const address of [
+    '1.1.1.1',
+    '8.8.8.8',
+    '9.255.255.255',
+    '11.0.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '126.255.255.255',
+    '128.0.0.0',
+    '169.253.255.255',
+    '169.255.0.0',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.167.255.255',
+    '192.169.0.0',
+    '198.17.255.255',
+    '198.20.0.0',
+    '223.255.255.255',
+    '2001:200::1',
+    '2400:cb00::1',
+    '2606:4700:4700::1111',
+    '2a00:1450:4001::1',
+  ]) {
+    it(`hold ${address}`, () => assert.equal(isPublic(address), true));
+  }
+
+  for (const address of ['', 'localhost', '1.1.1.1%eth0', '1.1.1', '2606:4700::1%1', '[::1]', '1.1.1.1/32']) {
+    it(`do not hold ${JSON.stringify(address)}`, () => assert.equal(isPublic(address), false));
+  }
+});
+
+describe('networks', () => {
+  it('are read as addresses or with their bits', () => {
+    const has = createNetworks(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
+    const addresses = ['127.0.0.1', '127.0.0.2', '10.9.8.7', '11.0.0.1', 'fd12::1', 'fe00::1', 'here'];
+    assert.deepEqual(addresses.map(has), [true, false, true, false, true, false, false]);
+  });
+
+  for (const text of ['here', '10.0.0.0/33', '::/129', '10.0.0.0/x', '10.0.0.0/-1', '1.2.3/8', '']) {
+    it(`are not ${JSON.stringify(text)}`, () => assert.throws(() => createNetworks([text])));
+  }
+});

@@ -1,0 +1,106 @@
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
+import { FETCH_HEADER_BYTES_MAX } from '../core/limits.ts';
+import type { FetchDeadlines } from './fetch-deadlines.ts';
+import { connectionFailure, unusableHost } from './fetch-refusals.ts';
+import type { Resolve } from './resolve.ts';
+import { hostOf } from './url-rules.ts';
+import type { UrlRules } from './url-rules.ts';
+
+export interface HopNeeds {
+  readonly rules: UrlRules;
+  readonly resolve: Resolve;
+  readonly deadlines: FetchDeadlines;
+  readonly connectMs: number;
+  readonly headMs: number;
+  readonly accept: string;
+  readonly certificates: readonly string[] | undefined;
+}
+
+/**
+ * One request to one URL: its name is resolved once, judged, and connected to by just those addresses. The connection is
+ * of this request alone, and passes no proxy whatever the environment names. The only headers that go out are ours.
+ *
+ * @throws ServiceError; the signal's reason. An answer of any status is none.
+ */
+export async function hop(url: URL, needs: HopNeeds): Promise<IncomingMessage> {
+  const { rules, resolve, deadlines, connectMs, headMs, accept, certificates } = needs;
+  deadlines.signal.throwIfAborted();
+  deadlines.begin('to connect', connectMs);
+  const host = hostOf(url);
+  const addresses = isIP(host) === 0 ? await unlessAborted(resolved(resolve, host), deadlines.signal) : [host];
+  rules.checkAddresses(host, addresses);
+
+  const isTls = url.protocol === 'https:';
+  const shared = {
+    method: 'GET',
+    protocol: url.protocol,
+    hostname: host,
+    port: url.port,
+    path: `${url.pathname}${url.search}`,
+    headers: { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'parley' },
+    lookup: lookupOf(addresses),
+    maxHeaderSize: FETCH_HEADER_BYTES_MAX,
+  };
+  const request = isTls
+    ? httpsRequest({
+        ...shared,
+        agent: new HttpsAgent({ keepAlive: false }),
+        rejectUnauthorized: true,
+        ...(certificates ? { ca: [...certificates] } : {}),
+      })
+    : httpRequest({ ...shared, agent: new HttpAgent({ keepAlive: false }) });
+  const { signal } = deadlines;
+  const onAbort = (): void => void request.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await new Promise<IncomingMessage>((answered, failed) => {
+      request.on('socket', (socket) => {
+        socket.once(isTls ? 'secureConnect' : 'connect', () => deadlines.begin('to answer', headMs));
+      });
+      request.on('response', (response) => {
+        // Its reader hears of errors while it reads; nobody else has to.
+        response.on('error', () => undefined);
+        answered(response);
+      });
+      request.on('error', failed);
+      // A server that changes the protocol has its socket closed without a response and without an error.
+      request.on('close', () => failed(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
+      request.end();
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw connectionFailure(thrown);
+  } finally {
+    deadlines.rest();
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function resolved(resolve: Resolve, host: string): Promise<readonly string[]> {
+  try {
+    return await resolve(host);
+  } catch (thrown) {
+    throw unusableHost(thrown);
+  }
+}
+
+/** Never asks anybody: between the judgement and the connection nothing is resolved again. */
+const lookupOf =
+  (addresses: readonly string[]): LookupFunction =>
+  (_host, options, callback) => {
+    const all = addresses.map((address) => ({ address, family: isIP(address) }));
+    if (options.all === true) callback(null, all);
+    else callback(null, all[0]?.address ?? '', all[0]?.family ?? 0);
+  };
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,164 @@
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import type { Owner } from '../../core/context.ts';
+import { ServiceError } from '../../core/error.ts';
+import { type Ids, systemIds } from '../../core/id.ts';
+import { FILE_LEASE_MS, FILE_RENEW_MS } from '../../core/limits.ts';
+import type { Log } from '../../core/telemetry.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { every as systemEvery, type Every } from '../../lib/every.ts';
+import type { Store } from '../../store/store.ts';
+import type { FileLimits, Files } from './file.ts';
+import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
+import { makeRoom, notHeld } from './make-room.ts';
+import { checkCount, checkFileSize, cleanDescription, cleanName, grantBytes, idPrefixOf, sortKeyOf } from './rules.ts';
+
+export interface FilesNeeds {
+  readonly store: Store;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly limitsOf: (workspace: string) => FileLimits;
+  readonly ids?: Ids;
+  readonly every?: Every;
+}
+
+export function createFiles(needs: FilesNeeds): Files {
+  const { store, blobs, clock, log, limitsOf, ids = systemIds, every = systemEvery } = needs;
+  const leaseUntil = (): number => clock.now() + FILE_LEASE_MS;
+
+  // What is being received or was and is not kept yet: while we live, nobody takes its room.
+  const held = new Set<string>();
+  const stop = every(FILE_RENEW_MS, () => {
+    if (held.size === 0) return;
+    store.files.renew([...held], leaseUntil()).catch((error: unknown) => {
+      log.warn('room for files that come in could not be held', { error: String(error) });
+    });
+  });
+
+  /** @returns the bytes that are reserved. */
+  const reserve = (owner: Owner, blob: string, limits: FileLimits): Promise<number> =>
+    withTotal(store, owner, async ({ files, fileTotals }, total) => {
+      checkCount(total, limits);
+      const bytes = grantBytes({ needed: 0, sizeBytes: 0 }, total, limits) ?? 0;
+      const { region, workspace, keyId } = owner;
+      await files.reserve({ blob, region, workspace, keyId, bytes, leaseUntil: leaseUntil(), at: clock.now() });
+      await fileTotals.add(owner, { files: 1, bytes });
+      return bytes;
+    });
+
+  const letGo = async (owner: Owner, blob: string): Promise<void> => {
+    if (!held.delete(blob)) return;
+    try {
+      const wish = { leaseUntil: leaseUntil(), at: clock.now() };
+      await withTotal(store, owner, async ({ files, fileTotals }) => {
+        const reservation = await files.giveUp(blob, wish);
+        if (reservation) await fileTotals.add(owner, { files: -1, bytes: -reservation.bytes });
+        // It may have become a file although we were not told so; one whose lease ended has no row any more.
+        else if ((await files.known([blob])).has(blob)) throw new Error(`${blob} is no reservation`);
+      });
+      await finishDelete({ store, blobs }, blob);
+    } catch (error) {
+      log.warn('what is left of an upload is swept later', { error: String(error) });
+    }
+  };
+
+  const findAnywhere = async (id: string) => (await store.files.findAnywhere(id)) ?? noFile();
+
+  return {
+    findAnywhere,
+
+    async receive(owner, source, { signal } = {}) {
+      const limits = limitsOf(owner.workspace);
+      const blob = ids.sortable(FILE_BLOB_PREFIX);
+      let reserved = await reserve(owner, blob, limits);
+      held.add(blob);
+      try {
+        const allow = async (sizeBytes: number): Promise<void> => {
+          checkFileSize(sizeBytes, limits);
+          if (sizeBytes <= reserved) return;
+          reserved += await makeRoom({
+            store,
+            clock,
+            owner,
+            blob,
+            limits,
+            signal,
+            needed: sizeBytes - reserved,
+            sizeBytes,
+          });
+        };
+        return { blob, ...(await blobs.put(blob, source, { allow, signal })) };
+      } catch (thrown) {
+        await letGo(owner, blob);
+        throw thrown;
+      }
+    },
+
+    async keep(owner, wanted) {
+      const drafts = wanted.map(({ received, draft: { name, description, purpose } }) => ({
+        received,
+        facts: { name: cleanName(name), description: cleanDescription(description), purpose },
+      }));
+      if (drafts.length === 0) return [];
+      const records = await withTotal(store, owner, async ({ files, fileTotals }) => {
+        const kept = [];
+        for (const { received, facts } of drafts) {
+          const { blob, sizeBytes, md5 } = received;
+          const id = ids.sortable(idPrefixOf(facts.purpose));
+          const sortKey = sortKeyOf(id) ?? id;
+          const number = await fileTotals.nextNumber();
+          const made = { ...facts, id, sortKey, number, sizeBytes, md5, createdAt: clock.now() };
+          const { record, heldBytes } = (await files.activate(blob, made)) ?? throwing(notHeld());
+          await fileTotals.add(owner, { files: 0, bytes: sizeBytes - heldBytes });
+          await fileTotals.addToCount(owner, facts.purpose, 1);
+          kept.push(record);
+        }
+        return kept;
+      });
+      for (const { received } of drafts) held.delete(received.blob);
+      return records;
+    },
+
+    async drop(owner, files) {
+      for (const { blob } of files) await letGo(owner, blob);
+    },
+
+    find: async (owner, id) => (await store.files.find(owner, id)) ?? noFile(),
+
+    async list(owner, { after, ...wish }) {
+      const key = after === undefined ? undefined : (sortKeyOf(after) ?? noCursor(after));
+      return await store.files.list(owner, { ...wish, after: key });
+    },
+
+    count: (owner, purpose) => store.fileTotals.countOf(owner, purpose),
+
+    async delete(owner, id) {
+      const wish = { leaseUntil: leaseUntil(), at: clock.now() };
+      const { blob } = await withTotal(store, owner, async ({ files, fileTotals }) => {
+        const retired = (await files.retire(owner, id, wish)) ?? noFile();
+        await fileTotals.add(owner, { files: -1, bytes: -retired.bytes });
+        if (retired.purpose !== undefined) await fileTotals.addToCount(owner, retired.purpose, -1);
+        return retired;
+      });
+      await finishDelete({ store, blobs }, blob).catch((error: unknown) => {
+        log.warn('what is left of a deleted file is swept later', { error: String(error) });
+      });
+    },
+
+    read: ({ blob }, range) => blobs.read(blob, range),
+    close: stop,
+  };
+}
+
+function noFile(): never {
+  throw new ServiceError('file-not-found', 'File not found.');
+}
+
+function noCursor(after: string): never {
+  const shown = after.slice(0, 80).toWellFormed();
+  throw new ServiceError('invalid-request', `after must be the id of a file, got '${shown}'.`, { param: 'after' });
+}
+
+function throwing(error: ServiceError): never {
+  throw error;
+}

@@ -1,0 +1,120 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import {
+  FILE_COMPARE_MS,
+  FILE_LEASE_MS,
+  FILE_LOOK_MS,
+  FILE_ORPHAN_MS,
+  FILE_SWEEP_PAGE_MAX,
+} from '../../core/limits.ts';
+import type { Log } from '../../core/telemetry.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { every as systemEvery, type Every } from '../../lib/every.ts';
+import type { Expired } from '../../store/files.ts';
+import type { Store } from '../../store/store.ts';
+import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
+
+export interface SweepNeeds {
+  readonly store: Store;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+}
+
+export interface FileSweeper {
+  /** Removes nothing more from here on; resolves when what is being removed is. */
+  close(): Promise<void>;
+}
+
+/** Ends what killed processes began: now and from time to time, beside the requests. One process of a service does it. */
+export function startFileSweep({
+  log,
+  every = systemEvery,
+  ...needs
+}: SweepNeeds & { readonly log: Pick<Log, 'info' | 'warn'>; readonly every?: Every }): FileSweeper {
+  let isClosed = false;
+  let running: Promise<void> = Promise.resolve();
+  const then = (work: () => Promise<Readonly<Record<string, number>>>): void => {
+    running = running
+      .then(async () => {
+        if (isClosed) return;
+        const swept = await work();
+        if (Object.values(swept).some((count) => count > 0)) log.info('swept what was left of files', swept);
+      })
+      .catch((error: unknown) => log.warn('what is left of files could not be swept', { error: String(error) }));
+  };
+  const look = (): void => then(async () => ({ files: await sweepExpired(needs) }));
+  const compare = (): void => then(() => sweepOrphans(needs, needs.clock.now() - FILE_ORPHAN_MS));
+  const stops = [every(FILE_LOOK_MS, look), every(FILE_COMPARE_MS, compare)];
+  look();
+  compare();
+  return {
+    async close() {
+      isClosed = true;
+      for (const stop of stops) stop();
+      await running;
+    },
+  };
+}
+
+/**
+ * Reservations that nobody renews give their room back, and what was half deleted goes.
+ * @returns how many.
+ */
+export async function sweepExpired({ store, blobs, clock }: SweepNeeds): Promise<number> {
+  let swept = 0;
+  for (;;) {
+    const before = clock.now();
+    const expired = await store.files.listExpired({ before, limit: FILE_SWEEP_PAGE_MAX });
+    if (expired.length === 0) return swept;
+    let done = 0;
+    for (const each of expired) {
+      if (each.isReserved && !(await takeBack({ store, clock }, each, before))) continue;
+      await finishDelete({ store, blobs }, each.blob);
+      done += 1;
+      await turnOfOthers();
+    }
+    swept += done;
+    // Each of them was renewed or kept just now: whoever goes on at once would find the same ones.
+    if (done === 0) return swept;
+  }
+}
+
+const takeBack = (
+  { store, clock }: Pick<SweepNeeds, 'store' | 'clock'>,
+  { blob, ...place }: Expired,
+  expiredAt: number,
+): Promise<boolean> =>
+  withTotal(store, place, async ({ files, fileTotals }) => {
+    const at = clock.now();
+    const reservation = await files.giveUp(blob, { leaseUntil: at + FILE_LEASE_MS, at, expiredAt });
+    if (reservation) await fileTotals.add(place, { files: -1, bytes: -reservation.bytes });
+    return reservation !== undefined;
+  });
+
+/**
+ * Blobs that no record knows, and parts of blobs, if they are older than `before` (UTC ms). A record is there before its
+ * blob and goes after it, so none of them is on its way.
+ */
+export async function sweepOrphans(
+  { store, blobs }: Pick<SweepNeeds, 'store' | 'blobs'>,
+  before: number,
+): Promise<{ readonly orphans: number; readonly parts: number }> {
+  let orphans = 0;
+  let page: string[] = [];
+  const compare = async (): Promise<void> => {
+    const known = await store.files.known(page);
+    for (const name of page) {
+      if (known.has(name)) continue;
+      await blobs.delete(name);
+      orphans += 1;
+    }
+    page = [];
+  };
+  for await (const { name, changedAt } of blobs.list()) {
+    if (changedAt >= before || !name.startsWith(FILE_BLOB_PREFIX)) continue;
+    page.push(name);
+    if (page.length === FILE_SWEEP_PAGE_MAX) await compare();
+  }
+  await compare();
+  return { orphans, parts: await blobs.sweep(before) };
+}

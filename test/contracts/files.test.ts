@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openDisk } from '../../src/blobs/disk.ts';
+import type { BlobStore } from '../../src/blobs/blob-store.ts';
+import { systemIds } from '../../src/core/id.ts';
+import { FILE_LEASE_MS } from '../../src/core/limits.ts';
+import type { FileLimits, Files } from '../../src/resources/files/file.ts';
+import { createFiles } from '../../src/resources/files/service.ts';
+import { sweepExpired, sweepOrphans } from '../../src/resources/files/sweep.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { DIALECTS } from './__fixtures__/dialects.ts';
+
+const START = 1_790_000_000_123;
+const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
+const STRANGERS = [
+  { ...OWNER, workspace: 'other' },
+  { ...OWNER, region: 'ap-southeast-1' },
+] as const;
+const KIB = 1024;
+
+async function* bytes(size: number, piece = 64 * KIB): AsyncGenerator<Uint8Array> {
+  for (let left = size; left > 0; left -= piece) yield Buffer.alloc(Math.min(left, piece), 7);
+}
+
+for (const { name, dialect } of DIALECTS) {
+  describe(`files on ${name}`, () => {
+    let folder = '';
+    let store: Store;
+    let blobs: BlobStore;
+    let files: Files;
+    let nowMs = START;
+    let limits: FileLimits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
+    const clock = { now: () => nowMs, monotonic: () => nowMs - START };
+    const warnings: string[] = [];
+    let made = 0;
+    const ids = {
+      ...systemIds,
+      sortable: (prefix: string) => `${prefix}${(made += 1).toString(16).padStart(32, '0')}`,
+    };
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'parley-files-'));
+      store = await openStore({ dialect: dialect(folder) });
+      blobs = await openDisk({ folder: join(folder, 'blobs') });
+      const log = { warn: (message: string) => void warnings.push(message) };
+      files = createFiles({ store, blobs, clock, log, limitsOf: () => limits, ids, every: () => () => undefined });
+    });
+    after(async () => {
+      files.close();
+      await store.close();
+      await rm(folder, { recursive: true });
+      assert.deepEqual(warnings, []);
+    });
+
+    const owned = (workspace: string) => ({ ...OWNER, workspace });
+    const draft = { name: 'a.txt', description: '', purpose: 'batch' };
+    const put = async (owner: typeof OWNER | ReturnType<typeof owned>, size: number, change = {}) => {
+      const received = await files.receive(owner, bytes(size));
+      const [kept] = await files.keep(owner, [{ received, draft: { ...draft, ...change } }]);
+      return kept ?? assert.fail();
+    };
+    /** What is counted, beside what there is. */
+    const held = (owner: ReturnType<typeof owned>) =>
+      store.transaction(({ fileTotals }) => fileTotals.lock({ region: owner.region, workspace: owner.workspace }));
+    const blobNames = async () => {
+      const names = new Set<string>();
+      for await (const { name: each } of blobs.list()) names.add(each);
+      return names;
+    };
+    const kindOf = (work: Promise<unknown>) =>
+      work.then(
+        () => 'done',
+        (error: Error & { kind?: string }) => error.kind ?? error.message,
+      );
+
+    it('gives back a file as it was put in', async () => {
+      const owner = owned('roundtrip');
+      const text = `O'Brien 密钥 🔑`;
+      const file = await put(owner, 5, { name: text, description: `${text}\nmore` });
+      assert.deepEqual(await files.find(owner, file.id), file);
+      const { id, sortKey, number, blob, ...facts } = file;
+      assert.match(id, /^file-batch-[0-9a-f]{32}$/);
+      assert.ok(id.endsWith(sortKey) && number >= 1 && (await blobNames()).has(blob));
+      assert.deepEqual(facts, {
+        ...owner,
+        name: text,
+        description: `${text}\nmore`,
+        purpose: 'batch',
+        sizeBytes: 5,
+        md5: '04fc420c2daa8356b1f2dfc03858cc2c',
+        createdAt: START,
+      });
+      assert.equal(Buffer.concat(await (await files.read(file, { start: 1, end: 2 })).toArray()).length, 2);
+      assert.deepEqual(await held(owner), { files: 1, bytes: 5 });
+    });
+
+    it('shows, reads and deletes nothing of another owner', async () => {
+      const file = await put(OWNER, 5);
+      for (const stranger of STRANGERS) {
+        for (const work of [files.find(stranger, file.id), files.delete(stranger, file.id)]) {
+          assert.equal(await kindOf(work), 'file-not-found');
+        }
+        assert.deepEqual(await files.list(stranger, { limit: 10 }), []);
+        assert.equal(await files.count(stranger), 0);
+      }
+      assert.equal((await files.find(OWNER, file.id)).id, file.id);
+    });
+
+    it('lists the newest first, by pages and by key, also behind one that is gone', async () => {
+      const owner = owned('lists');
+      const ids: string[] = [];
+      for (let at = 0; at < 7; at += 1) {
+        nowMs = START + at * 1000;
+        const { id } = await put(owner, at, { purpose: at % 2 === 0 ? 'batch' : 'fine-tune' });
+        ids.unshift(id);
+      }
+      const listed = async (wish: object) =>
+        (await files.list(owner, { limit: 100, ...wish })).map(({ id }) => ids.indexOf(id));
+      assert.deepEqual(await listed({}), [0, 1, 2, 3, 4, 5, 6]);
+      assert.deepEqual(await listed({ limit: 2, skip: 2 }), [2, 3]);
+      assert.deepEqual(await listed({ purpose: 'fine-tune' }), [1, 3, 5]);
+      assert.deepEqual(await listed({ limit: 2, after: ids[1] }), [2, 3]);
+      assert.deepEqual(await listed({ createdFrom: START + 2000, createdTo: START + 4000 }), [2, 3, 4]);
+      assert.deepEqual([await files.count(owner), await files.count(owner, 'fine-tune')], [7, 3]);
+      const numbers = (await files.list(owner, { limit: 100 })).map(({ number }) => number);
+      assert.deepEqual(
+        numbers,
+        numbers.toSorted((one, other) => other - one),
+      );
+      await files.delete(owner, ids[3] ?? '');
+      assert.deepEqual(await listed({ after: ids[3] }), [4, 5, 6]);
+      assert.deepEqual([await files.count(owner), await files.count(owner, 'fine-tune')], [6, 2]);
+      assert.equal(await kindOf(files.list(owner, { limit: 1, after: 'nonsense' })), 'invalid-request');
+      nowMs = START;
+    });
+
+    it('takes no more files than there may be, however many come at once', async () => {
+      const owner = owned('counted');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 10 };
+      const kinds = await Promise.all(Array.from({ length: 50 }, () => kindOf(put(owner, 1000))));
+      assert.deepEqual(
+        [kinds.filter((kind) => kind === 'done').length, kinds.filter((kind) => kind === 'count-quota').length],
+        [10, 40],
+      );
+      assert.deepEqual(await held(owner), { files: 10, bytes: 10_000 });
+      assert.equal((await files.list(owner, { limit: 100 })).length, 10);
+      await assert.rejects(put(owner, 1), { message: 'Out of number, <10> of <10> files has been uploaded.' });
+    });
+
+    it('takes no more bytes than there may be, however many come at once, and can be filled to the last', async () => {
+      const owner = owned('weighed');
+      const size = 300 * KIB;
+      limits = { fileBytesMax: 1e9, totalBytesMax: 10 * size, countMax: 1e6 };
+      const kinds = await Promise.all(Array.from({ length: 50 }, () => kindOf(put(owner, size))));
+      const done = kinds.filter((kind) => kind === 'done').length;
+      assert.ok(done >= 8 && done <= 10, `${done} were taken`);
+      assert.equal(kinds.filter((kind) => kind === 'storage-quota').length, 50 - done);
+      assert.deepEqual(await held(owner), { files: done, bytes: done * size });
+      for (let at = done; at < 10; at += 1) await put(owner, size);
+      assert.deepEqual(await held(owner), { files: 10, bytes: 10 * size });
+      assert.equal(await kindOf(put(owner, 1)), 'storage-quota');
+      await put(owner, 0);
+      assert.equal((await blobNames()).size >= 11, true);
+    });
+
+    it('refuses none of two that have room together, whatever they reserved meanwhile', async () => {
+      const owner = owned('both');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 3_000_000, countMax: 10 };
+      const sizes = [1_700_000, 1_300_000];
+      await Promise.all(sizes.map((size) => put(owner, size)));
+      assert.deepEqual(await held(owner), { files: 2, bytes: 3_000_000 });
+      await assert.rejects(put(owner, 1), { message: 'Out of space, <3000000> of <3000000> bytes has been used.' });
+    });
+
+    it('leaves nothing of a file that is too large, breaks off, or is not wanted', async () => {
+      const owner = owned('refused');
+      limits = { fileBytesMax: 200 * KIB, totalBytesMax: 1e9, countMax: 10 };
+      const before_ = await blobNames();
+      assert.equal(await kindOf(files.receive(owner, bytes(200 * KIB + 1))), 'too-large');
+      const broken = (async function* () {
+        yield* bytes(100 * KIB);
+        throw new Error('cut off');
+      })();
+      await assert.rejects(files.receive(owner, broken), /cut off/);
+      const unwanted = await files.receive(owner, bytes(200 * KIB));
+      assert.deepEqual((await held(owner)).files, 1);
+      await files.drop(owner, [unwanted]);
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
+      assert.deepEqual(await blobNames(), before_);
+    });
+
+    it('keeps all files of an upload or none', async () => {
+      const owner = owned('together');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 10 };
+      const one = await files.receive(owner, bytes(1));
+      const wrong = { ...(await files.receive(owner, bytes(1))) };
+      await files.drop(owner, [wrong]);
+      const both = [one, wrong].map((received) => ({ received, draft }));
+      assert.equal(await kindOf(files.keep(owner, both)), 'overloaded');
+      assert.equal(await files.count(owner), 0);
+      await files.drop(owner, [one, wrong]);
+      const kept = await put(owner, 1);
+      await files.drop(owner, [{ blob: kept.blob, sizeBytes: 1, md5: kept.md5 }]);
+      assert.deepEqual(await held(owner), { files: 1, bytes: 1 });
+    });
+
+    it('gives back the room of uploads that nobody renews, and does not keep them afterwards', async () => {
+      const owner = owned('stalled');
+      const received = await files.receive(owner, bytes(1000));
+      assert.equal(await sweepExpired({ store, blobs, clock }), 0);
+      nowMs = START + FILE_LEASE_MS + 1;
+      assert.equal(await sweepExpired({ store, blobs, clock }), 1);
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
+      assert.equal(await kindOf(files.keep(owner, [{ received, draft }])), 'overloaded');
+      await files.drop(owner, [received]);
+      assert.equal((await blobNames()).has(received.blob), false);
+      nowMs = START;
+    });
+
+    it('ends deletions that broke off, and removes what no record knows, but nothing else', async () => {
+      const owner = owned('swept');
+      const [half, whole] = [await put(owner, 10), await put(owner, 20)];
+      await store.files.retire(owner, half.id, { leaseUntil: START, at: START });
+      assert.equal(await kindOf(files.find(owner, half.id)), 'file-not-found');
+      await blobs.put('upload_orphan', bytes(3));
+      await blobs.put('other_house', bytes(3));
+      nowMs = START + 1;
+      assert.equal(await sweepExpired({ store, blobs, clock }), 1);
+      assert.deepEqual(await sweepOrphans({ store, blobs }, Date.now() - 60_000), { orphans: 0, parts: 0 });
+      assert.deepEqual(await sweepOrphans({ store, blobs }, Date.now() + 1000), { orphans: 1, parts: 0 });
+      const names = await blobNames();
+      assert.deepEqual(
+        [half.blob, whole.blob, 'upload_orphan', 'other_house'].map((each) => names.has(each)),
+        [false, true, false, true],
+      );
+      nowMs = START;
+    });
+  });
+}
