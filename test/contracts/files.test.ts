@@ -175,6 +175,23 @@ for (const { name, dialect } of DIALECTS) {
       await assert.rejects(put(owner, 1), { message: 'Out of space, <3000000> of <3000000> bytes has been used.' });
     });
 
+    it('holds no more for a file that came in than it has, so that the next one of its upload finds the room', async () => {
+      const owner = owned('surplus');
+      limits = { ...limits, totalBytesMax: 1000 * KIB };
+      const taken = [];
+      for (let at = 0; at < 9; at += 1) {
+        taken.push(await files.receive(owner, bytes(100 * KIB)));
+        assert.deepEqual(await held(owner), { files: at + 1, bytes: (at + 1) * 100 * KIB });
+      }
+      taken.push(await files.receive(owner, bytes(100 * KIB)));
+      await files.keep(
+        owner,
+        taken.map((received) => ({ received, draft })),
+      );
+      assert.deepEqual(await held(owner), { files: 10, bytes: 1000 * KIB });
+      limits = { ...limits, totalBytesMax: 1e9 };
+    });
+
     it('leaves nothing of a file that is too large, breaks off, or is not wanted', async () => {
       const owner = owned('refused');
       limits = { fileBytesMax: 200 * KIB, totalBytesMax: 1e9, countMax: 10 };

@@ -46,6 +46,12 @@ export function createFiles(needs: FilesNeeds): Files {
       return bytes;
     });
 
+  const resize = (owner: Owner, blob: string, bytes: number): Promise<void> =>
+    withTotal(store, owner, async ({ files, fileTotals }) => {
+      if (!(await files.grow(blob, { bytes, leaseUntil: leaseUntil() }))) throw notHeld();
+      await fileTotals.add(owner, { files: 0, bytes });
+    });
+
   const letGo = async (owner: Owner, blob: string): Promise<void> => {
     if (!held.delete(blob)) return;
     try {
@@ -87,7 +93,10 @@ export function createFiles(needs: FilesNeeds): Files {
             sizeBytes,
           });
         };
-        return { blob, ...(await blobs.put(blob, source, { allow, signal })) };
+        const facts = await blobs.put(blob, source, { allow, signal });
+        // What it reserved ahead is room for others now, the next ones of the same upload among them.
+        if (reserved > facts.sizeBytes) await resize(owner, blob, facts.sizeBytes - reserved);
+        return { blob, ...facts };
       } catch (thrown) {
         await letGo(owner, blob);
         throw thrown;
