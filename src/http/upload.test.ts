@@ -258,6 +258,14 @@ test('a range of other bytes is not honoured, and HEAD opens nothing', async () 
   assert.equal((await get('missing')).status, 404);
 });
 
+test('HEAD knows no ranges: it tells of the whole', async () => {
+  for (const range of ['bytes=0-1', 'bytes=50-']) {
+    const head = await get('all', { range }, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.headers.get('content-length')], [200, '10']);
+    assert.equal(head.headers.get('content-range'), null);
+  }
+});
+
 test('bytes that break off never look whole', { timeout: 20_000 }, async () => {
   await assert.rejects(async () => (await get('broken')).text());
   const line = () => front.lines.findLast(({ operation }) => operation === 'test.give');
