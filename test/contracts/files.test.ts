@@ -49,7 +49,7 @@ for (const { name, dialect } of DIALECTS) {
       files = createFiles({ store, blobs, clock, log, limitsOf: () => limits, ids, every: () => () => undefined });
     });
     after(async () => {
-      files.close();
+      await files.close();
       await store.close();
       await rm(folder, { recursive: true });
       assert.deepEqual(warnings, []);
@@ -207,6 +207,34 @@ for (const { name, dialect } of DIALECTS) {
       await files.drop(owner, [unwanted]);
       assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
       assert.deepEqual(await blobNames(), before_);
+    });
+
+    it('has given back the room of what was broken off when it is closed', async () => {
+      const owner = owned('closing');
+      const log = { warn: (message: string) => void warnings.push(message) };
+      const closing = createFiles({
+        store,
+        blobs,
+        clock,
+        log,
+        limitsOf: () => limits,
+        ids,
+        every: () => () => undefined,
+      });
+      const stop = new AbortController();
+      const first = await closing.receive(owner, bytes(5));
+      async function* endless(): AsyncGenerator<Uint8Array> {
+        for (;;) yield await new Promise<Uint8Array>(() => undefined);
+      }
+      const upload = closing
+        .receive(owner, endless(), { signal: stop.signal })
+        .catch(() => undefined)
+        .finally(() => closing.drop(owner, [first]));
+      while ((await held(owner)).files < 2);
+      stop.abort(new Error('the service ends'));
+      await closing.close();
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
+      await upload;
     });
 
     it('keeps all files of an upload or none', async () => {
