@@ -229,7 +229,7 @@ for (const { name, dialect } of DIALECTS) {
       const upload = closing
         .receive(owner, endless(), { signal: stop.signal })
         .catch(() => undefined)
-        .finally(() => closing.drop(owner, [first]));
+        .then(() => closing.drop(owner, [first]));
       while ((await held(owner)).files < 2);
       stop.abort(new Error('the service ends'));
       await closing.close();
