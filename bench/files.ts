@@ -155,7 +155,7 @@ async function pages(note: (text: string) => void): Promise<Row[]> {
       await row(`page 100 of ${MANY} files, by number`, 990, '–'),
     ];
   } finally {
-    listed.close();
+    await listed.close();
     await store.close();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -35,7 +35,7 @@ export async function answer(
   const body =
     endpoint.method === 'GET' || isUpload
       ? undefined
-      : await readJson(request, { bytesMax: limits.bodyBytesMax, depthMax: limits.jsonDepthMax });
+      : await readJson(call, { bytesMax: limits.bodyBytesMax, depthMax: limits.jsonDepthMax });
 
   call.setDeadline(isUpload ? limits.transferMs : limits.deadlinePlainMs);
   const context = { requestId: call.requestId, owner, signal: call.signal, log: call.log };

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/error.ts';
 import { JSON_VALUES_MAX } from '../core/limits.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
+import type { Call } from './call.ts';
 
 export interface BodyLimits {
   readonly bytesMax: number;
@@ -16,11 +17,13 @@ export interface BodyLimits {
  * @throws ServiceError `too-large`, or `invalid-request` for another content type or encoding, invalid UTF-8, a byte order
  *   mark, text that is not JSON, and JSON nested too deep. Never with the text itself: it is the caller's prompt.
  */
-export async function readJson(request: IncomingMessage, { bytesMax, depthMax }: BodyLimits): Promise<unknown> {
+export async function readJson(call: Call, { bytesMax, depthMax }: BodyLimits): Promise<unknown> {
+  const { request } = call;
   const { headers } = request;
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return undefined;
   checkType(headers['content-type'], headers['content-encoding']);
   if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  call.wantBody();
   const bytes = await readBytes(request, bytesMax);
   if (bytes.length === 0) return undefined;
   if (!isUtf8(bytes)) throw invalid('it is not valid UTF-8');

@@ -37,7 +37,7 @@ export interface BrokenRequestNeeds {
 export function answerBrokenRequests(server: Server, { ids, log, lingerMs }: BrokenRequestNeeds): void {
   const exchanges = new WeakMap<Duplex, { readonly request: IncomingMessage; readonly response: ServerResponse }>();
   const ending = new WeakSet<Duplex>();
-  for (const event of ['request', 'checkExpectation'] as const) {
+  for (const event of ['request', 'checkContinue', 'checkExpectation'] as const) {
     server.on(event, (request, response) => void exchanges.set(request.socket, { request, response }));
   }
 

@@ -16,7 +16,8 @@ type Range = { readonly start: number; readonly end: number };
  */
 export async function writeBytes(call: Call, reply: BytesReply): Promise<void> {
   const { request, response } = call;
-  const range = rangeOf(request, reply);
+  // RFC 9110, 14.2: ranges are of GET alone.
+  const range = request.method === 'GET' ? rangeOf(request, reply) : undefined;
   const headers = { 'accept-ranges': 'bytes', etag: `"${reply.tag}"`, ...reply.headers };
   if (range === 'beyond') {
     const error = new ServiceError(

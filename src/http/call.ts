@@ -26,6 +26,8 @@ export interface Call {
   readonly log: RequestLog;
   /** With its sender, while the body comes in. */
   readonly patience: Patience;
+  /** The body is going to be read: a sender who waits for leave to send it (Expect: 100-continue) has it from here on. */
+  wantBody(): void;
   /** For the work: aborts at the deadline, at shutdown, and when the caller leaves if that cancels the work. */
   readonly signal: AbortSignal;
   /** For the answer: aborts whenever there is nobody to answer any more. */
@@ -55,6 +57,8 @@ export interface CallNeeds {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
+  /** Whether the sender waits for leave to send the body. */
+  readonly awaitsLeave: boolean;
   /** The sender takes too long. */
   readonly onSlow: () => void;
   /** After the line was written. */
@@ -75,6 +79,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
   let line: AbortController | undefined;
   let firstByteAt: number | undefined;
   let deadline: NodeJS.Timeout | undefined;
+  let { awaitsLeave } = needs;
   let isSettled = false;
   let isClosed = false;
   let isEnded = false;
@@ -94,6 +99,11 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
       warn: (message, more) => log.warn(message, { requestId, ...more }),
     },
     patience: createPatience(request, needs.onSlow),
+    wantBody() {
+      if (!awaitsLeave) return;
+      awaitsLeave = false;
+      response.writeContinue();
+    },
     signal: work.signal,
     gone() {
       if (call.cancelsOnLeave) return work.signal;

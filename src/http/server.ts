@@ -111,7 +111,7 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
       requireHostHeader: false, // else an empty 400 that no client can read
     });
-    const accept = (request: IncomingMessage, response: ServerResponse): Call => {
+    const accept = (request: IncomingMessage, response: ServerResponse, awaitsLeave = false): Call => {
       const onEnd = (call: Call): void => {
         inFlight.remove(call);
         if (isDraining) setImmediate(() => server.closeIdleConnections());
@@ -120,7 +120,7 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       // As the server's own time-out tells it.
       const slow = Object.assign(new Error('a slow sender'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
       const onSlow = (): void => void server.emit('clientError', slow, request.socket);
-      const call = createCall(request, response, { address, ids, clock, log, meter, onSlow, onEnd });
+      const call = createCall(request, response, { address, ids, clock, log, meter, awaitsLeave, onSlow, onEnd });
       call.patience.wait(limits.requestReceiveMs);
       Object.assign(call.headers, corsHeaders(request, cors));
       if (request instanceof CalledMessage) request.call = call;
@@ -130,6 +130,11 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
     };
     server.on('request', (request, response) => {
       accept(request, response);
+      app.routing(request, response);
+    });
+    // Without it, leave to send would be given before anybody knows whether the body is wanted.
+    server.on('checkContinue', (request, response) => {
+      accept(request, response, true);
       app.routing(request, response);
     });
     server.on('checkExpectation', (request, response) => {

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { json } from '../protocols/endpoint.ts';
-import { connectRaw, startHttp } from './__fixtures__/test-http.ts';
+import { chatRequest, connectRaw, startHttp } from './__fixtures__/test-http.ts';
 import type { TestHttp } from './__fixtures__/test-http.ts';
 
 const BYTES = Buffer.from('0123456789');
@@ -143,6 +143,36 @@ test('a refusal before the end is heard, also where the connection closes with i
   assert.match(await peer.rest(), /^HTTP\/1\.1 400 .*Full\./s);
 });
 
+test(
+  'a sender who waits for leave gets it when the body is wanted, and never where it is not',
+  { timeout: 20_000 },
+  async () => {
+    const waits = 'expect: 100-continue';
+    const body = '--b\r\ncontent-disposition: form-data; name="n"\r\n\r\nv\r\n--b--';
+    using wanted = connectRaw(front.port, rawPost([TYPE, `content-length: ${body.length}`, waits]));
+    assert.match(await wanted.until('\r\n\r\n'), /^HTTP\/1\.1 100 /);
+    wanted.socket.write(body);
+    assert.match(await wanted.until('[['), /200 OK[^]*\[\["n","v"\]\]/);
+
+    const chat = JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content: 'Hi' }] });
+    using json = connectRaw(front.port, chatRequest('', [waits]).replace('length: 0', `length: ${chat.length}`));
+    assert.match(await json.until('\r\n\r\n'), /^HTTP\/1\.1 100 /);
+    json.socket.write(chat);
+    assert.match(await json.until('"choices"'), /200 OK/);
+
+    const refused: readonly (readonly [status: number, text: string])[] = [
+      [413, rawPost([TYPE, 'content-length: 1000000000', waits])],
+      [400, rawPost(['content-type: text/plain', 'content-length: 9', waits])],
+      [401, rawPost([TYPE, 'content-length: 9', waits]).replace('sk-good', 'sk-none')],
+      [404, rawPost([TYPE, 'content-length: 9', waits]).replace('/v1/take', '/v1/nothing')],
+    ];
+    for (const [status, text] of refused) {
+      using peer = connectRaw(front.port, text);
+      assert.match(await peer.until('\r\n\r\n'), new RegExp(`^HTTP/1\\.1 ${status} `));
+    }
+  },
+);
+
 test('more than may come is 413, announced or not', async () => {
   using announced = connectRaw(front.port, rawPost([TYPE, `content-length: ${41 * 1024 * 1024}`]));
   assert.match(await announced.until('request_id'), /^HTTP\/1\.1 413 .*at most 41943040 bytes/s);
@@ -256,6 +286,14 @@ test('a range of other bytes is not honoured, and HEAD opens nothing', async () 
   const head = await get('missing', {}, { method: 'HEAD' });
   assert.deepEqual([head.status, head.headers.get('content-length'), head.headers.get('x-own')], [200, '10', '1']);
   assert.equal((await get('missing')).status, 404);
+});
+
+test('HEAD knows no ranges: it tells of the whole', async () => {
+  for (const range of ['bytes=0-1', 'bytes=50-']) {
+    const head = await get('all', { range }, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.headers.get('content-length')], [200, '10']);
+    assert.equal(head.headers.get('content-range'), null);
+  }
 });
 
 test('bytes that break off never look whole', { timeout: 20_000 }, async () => {

@@ -122,6 +122,7 @@ async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
 async function* bytesOf(call: Call, { bytesMax = Infinity, limits }: Wish): AsyncGenerator<Uint8Array> {
   const { request, patience, signal } = call;
   let size = 0;
+  call.wantBody();
   try {
     for (;;) {
       signal.throwIfAborted();

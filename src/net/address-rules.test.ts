@@ -43,7 +43,18 @@ describe('networks', () => {
     assert.deepEqual(addresses.map(has), [true, false, true, false, true, false, false]);
   });
 
-  for (const text of ['here', '10.0.0.0/33', '::/129', '10.0.0.0/x', '10.0.0.0/-1', '1.2.3/8', '']) {
+  for (const text of [
+    'here',
+    '10.0.0.0/33',
+    '::/129',
+    '10.0.0.0/x',
+    '10.0.0.0/-1',
+    '1.2.3/8',
+    '',
+    '1.2.3.4/',
+    '10.0.0.0/8/1',
+    '::/ ',
+  ]) {
     it(`are not ${JSON.stringify(text)}`, () => assert.throws(() => createNetworks([text])));
   }
 });

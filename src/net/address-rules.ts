@@ -29,6 +29,9 @@ const GIVEN_OUT_6: readonly string[] = ['2000::/3'];
 /** Of these again: protocol assignments with Teredo and ORCHID, documentation, 6to4. */
 const NOT_PUBLIC_6: readonly string[] = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
+/** What stands behind the slash is digits: nothing at all would be read as 0, which is every address that there is. */
+const NETWORK = /^([^/]+)(?:\/(\d{1,3}))?$/;
+
 /** A set of addresses. */
 export type Networks = (address: string) => boolean;
 
@@ -39,7 +42,7 @@ export type Networks = (address: string) => boolean;
 export function createNetworks(texts: readonly string[]): Networks {
   const list = new BlockList();
   for (const text of texts) {
-    const [network = '', bits] = text.split('/');
+    const [, network = '', bits] = NETWORK.exec(text) ?? [];
     const family = familyOf(network);
     if (family === undefined) throw new TypeError(`${text} is no network`);
     list.addSubnet(network, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);

@@ -59,7 +59,7 @@ export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
     ],
     async close() {
       await sweeper?.close();
-      files.close();
+      await files.close();
       await blobs.close();
     },
   };

@@ -49,7 +49,7 @@ for (const { name, dialect } of DIALECTS) {
       files = createFiles({ store, blobs, clock, log, limitsOf: () => limits, ids, every: () => () => undefined });
     });
     after(async () => {
-      files.close();
+      await files.close();
       await store.close();
       await rm(folder, { recursive: true });
       assert.deepEqual(warnings, []);
@@ -175,6 +175,23 @@ for (const { name, dialect } of DIALECTS) {
       await assert.rejects(put(owner, 1), { message: 'Out of space, <3000000> of <3000000> bytes has been used.' });
     });
 
+    it('holds no more for a file that came in than it has, so that the next one of its upload finds the room', async () => {
+      const owner = owned('surplus');
+      limits = { ...limits, totalBytesMax: 1000 * KIB };
+      const taken = [];
+      for (let at = 0; at < 9; at += 1) {
+        taken.push(await files.receive(owner, bytes(100 * KIB)));
+        assert.deepEqual(await held(owner), { files: at + 1, bytes: (at + 1) * 100 * KIB });
+      }
+      taken.push(await files.receive(owner, bytes(100 * KIB)));
+      await files.keep(
+        owner,
+        taken.map((received) => ({ received, draft })),
+      );
+      assert.deepEqual(await held(owner), { files: 10, bytes: 1000 * KIB });
+      limits = { ...limits, totalBytesMax: 1e9 };
+    });
+
     it('leaves nothing of a file that is too large, breaks off, or is not wanted', async () => {
       const owner = owned('refused');
       limits = { fileBytesMax: 200 * KIB, totalBytesMax: 1e9, countMax: 10 };
@@ -190,6 +207,34 @@ for (const { name, dialect } of DIALECTS) {
       await files.drop(owner, [unwanted]);
       assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
       assert.deepEqual(await blobNames(), before_);
+    });
+
+    it('has given back the room of what was broken off when it is closed', async () => {
+      const owner = owned('closing');
+      const log = { warn: (message: string) => void warnings.push(message) };
+      const closing = createFiles({
+        store,
+        blobs,
+        clock,
+        log,
+        limitsOf: () => limits,
+        ids,
+        every: () => () => undefined,
+      });
+      const stop = new AbortController();
+      const first = await closing.receive(owner, bytes(5));
+      async function* endless(): AsyncGenerator<Uint8Array> {
+        for (;;) yield await new Promise<Uint8Array>(() => undefined);
+      }
+      const upload = closing
+        .receive(owner, endless(), { signal: stop.signal })
+        .catch(() => undefined)
+        .then(() => closing.drop(owner, [first]));
+      while ((await held(owner)).files < 2);
+      stop.abort(new Error('the service ends'));
+      await closing.close();
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
+      await upload;
     });
 
     it('keeps all files of an upload or none', async () => {

@@ -77,6 +77,6 @@ export interface Files {
   delete(owner: Owner, id: string): Promise<void>;
   /** Whoever does not read it to its end destroys it. @throws ServiceError `file-not-found`; `invalid-request` beyond its end. */
   read(file: FileRecord, range?: BlobRange): Promise<Readable>;
-  /** Stops renewing what is being received. */
-  close(): void;
+  /** Stops renewing what is being received. Resolves when what was broken off has given its room back: break it off before. */
+  close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -7,7 +8,7 @@ import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { every as systemEvery, type Every } from '../../lib/every.ts';
 import type { Store } from '../../store/store.ts';
-import type { FileLimits, Files } from './file.ts';
+import type { FileLimits, Files, ReceivedFile } from './file.ts';
 import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
 import { makeRoom, notHeld } from './make-room.ts';
 import { checkCount, checkFileSize, cleanDescription, cleanName, grantBytes, idPrefixOf, sortKeyOf } from './rules.ts';
@@ -35,6 +36,15 @@ export function createFiles(needs: FilesNeeds): Files {
     });
   });
 
+  // What must not lose the store in the middle of its work.
+  const working = new Set<Promise<unknown>>();
+  const tracked = <T>(work: Promise<T>): Promise<T> => {
+    working.add(work);
+    const forget = (): void => void working.delete(work);
+    work.then(forget, forget);
+    return work;
+  };
+
   /** @returns the bytes that are reserved. */
   const reserve = (owner: Owner, blob: string, limits: FileLimits): Promise<number> =>
     withTotal(store, owner, async ({ files, fileTotals }, total) => {
@@ -44,6 +54,12 @@ export function createFiles(needs: FilesNeeds): Files {
       await files.reserve({ blob, region, workspace, keyId, bytes, leaseUntil: leaseUntil(), at: clock.now() });
       await fileTotals.add(owner, { files: 1, bytes });
       return bytes;
+    });
+
+  const resize = (owner: Owner, blob: string, bytes: number): Promise<void> =>
+    withTotal(store, owner, async ({ files, fileTotals }) => {
+      if (!(await files.grow(blob, { bytes, leaseUntil: leaseUntil() }))) throw notHeld();
+      await fileTotals.add(owner, { files: 0, bytes });
     });
 
   const letGo = async (owner: Owner, blob: string): Promise<void> => {
@@ -62,37 +78,46 @@ export function createFiles(needs: FilesNeeds): Files {
     }
   };
 
+  const receive = async (
+    owner: Owner,
+    source: AsyncIterable<Uint8Array>,
+    signal: AbortSignal | undefined,
+  ): Promise<ReceivedFile> => {
+    const limits = limitsOf(owner.workspace);
+    const blob = ids.sortable(FILE_BLOB_PREFIX);
+    let reserved = await reserve(owner, blob, limits);
+    held.add(blob);
+    try {
+      const allow = async (sizeBytes: number): Promise<void> => {
+        checkFileSize(sizeBytes, limits);
+        if (sizeBytes <= reserved) return;
+        reserved += await makeRoom({
+          store,
+          clock,
+          owner,
+          blob,
+          limits,
+          signal,
+          needed: sizeBytes - reserved,
+          sizeBytes,
+        });
+      };
+      const facts = await blobs.put(blob, source, { allow, signal });
+      // What it reserved ahead is room for others now, the next ones of the same upload among them.
+      if (reserved > facts.sizeBytes) await resize(owner, blob, facts.sizeBytes - reserved);
+      return { blob, ...facts };
+    } catch (thrown) {
+      await letGo(owner, blob);
+      throw thrown;
+    }
+  };
+
   const findAnywhere = async (id: string) => (await store.files.findAnywhere(id)) ?? noFile();
 
   return {
     findAnywhere,
 
-    async receive(owner, source, { signal } = {}) {
-      const limits = limitsOf(owner.workspace);
-      const blob = ids.sortable(FILE_BLOB_PREFIX);
-      let reserved = await reserve(owner, blob, limits);
-      held.add(blob);
-      try {
-        const allow = async (sizeBytes: number): Promise<void> => {
-          checkFileSize(sizeBytes, limits);
-          if (sizeBytes <= reserved) return;
-          reserved += await makeRoom({
-            store,
-            clock,
-            owner,
-            blob,
-            limits,
-            signal,
-            needed: sizeBytes - reserved,
-            sizeBytes,
-          });
-        };
-        return { blob, ...(await blobs.put(blob, source, { allow, signal })) };
-      } catch (thrown) {
-        await letGo(owner, blob);
-        throw thrown;
-      }
-    },
+    receive: (owner, source, { signal } = {}) => tracked(receive(owner, source, signal)),
 
     async keep(owner, wanted) {
       const drafts = wanted.map(({ received, draft: { name, description, purpose } }) => ({
@@ -120,7 +145,7 @@ export function createFiles(needs: FilesNeeds): Files {
     },
 
     async drop(owner, files) {
-      for (const { blob } of files) await letGo(owner, blob);
+      for (const { blob } of files) await tracked(letGo(owner, blob));
     },
 
     find: async (owner, id) => (await store.files.find(owner, id)) ?? noFile(),
@@ -146,7 +171,14 @@ export function createFiles(needs: FilesNeeds): Files {
     },
 
     read: ({ blob }, range) => blobs.read(blob, range),
-    close: stop,
+    async close() {
+      stop();
+      do {
+        await Promise.allSettled(working);
+        // Whoever was told of a failure lets go of what came in before it.
+        await turnOfOthers();
+      } while (working.size > 0);
+    },
   };
 }
 
