@@ -130,6 +130,24 @@ test('fields and files come in order, with their bytes', async () => {
   ]);
 });
 
+test('a field that comes in many pieces is whole', async () => {
+  const value = Array.from({ length: 200 }, (_, at) => `piece ${at} `).join('');
+  const head = '--b\r\ncontent-disposition: form-data; name="f"\r\n\r\n';
+  async function* slowly(): AsyncGenerator<Uint8Array> {
+    for (const piece of [head, ...(value.match(/.{1,20}/g) ?? []), '\r\n--b--']) {
+      yield Buffer.from(piece);
+      await turn();
+    }
+  }
+  const response = await fetch(`${front.url}/v1/take`, {
+    method: 'POST',
+    headers: { ...good, 'content-type': 'multipart/form-data; boundary=b' },
+    body: Readable.toWeb(Readable.from(slowly())) as ReadableStream,
+    duplex: 'half',
+  } as RequestInit);
+  assert.deepEqual(await response.json(), [['f', value]]);
+});
+
 test('a refusal before the end is heard, also where the connection closes with it, and the next request is answered', async () => {
   const form = new FormData();
   form.append('f', new Blob([Buffer.alloc(20 * 1024 * 1024)]), 'refused');
