@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -37,6 +38,11 @@ for (const { name, dialect } of DIALECTS) {
     let limits: FileLimits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
     const clock = { now: () => nowMs, monotonic: () => nowMs - START };
     const warnings: string[] = [];
+    const ticks: (() => void)[] = [];
+    const every = (_ms: number, tick: () => void) => {
+      ticks.push(tick);
+      return () => undefined;
+    };
     let made = 0;
     const ids = {
       ...systemIds,
@@ -48,7 +54,7 @@ for (const { name, dialect } of DIALECTS) {
       store = await openStore({ dialect: dialect(folder) });
       blobs = await openDisk({ folder: join(folder, 'blobs') });
       const log = { warn: (message: string) => void warnings.push(message) };
-      const needs = { store, blobs, clock, log, limitsOf: () => limits, ids, every: () => () => undefined };
+      const needs = { store, blobs, clock, log, limitsOf: () => limits, ids, every };
       files = createFiles(needs);
       hasty = createFiles({ ...needs, roomWaits: { lookMs: 20, lastMs: 20, longestMs: 20_000 } });
     });
@@ -222,6 +228,66 @@ for (const { name, dialect } of DIALECTS) {
       await files.drop(owner, [received]);
       assert.equal((await blobNames()).has(received.blob), false);
       nowMs = START;
+    });
+
+    it('holds the room of an upload that goes on, and of one that waits for its siblings', async () => {
+      const owner = owned('patient');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 10 };
+      const slow = (async function* () {
+        yield Buffer.alloc(60 * KIB);
+        nowMs = START + FILE_LEASE_MS - 1;
+        yield Buffer.alloc(60 * KIB);
+        nowMs += FILE_LEASE_MS - 1;
+        assert.equal(await sweepExpired({ store, blobs, clock }), 0, 'more came in');
+      })();
+      const received = await files.receive(owner, slow);
+      for (const tick of ticks) tick();
+      // Transactions are in line: after this one the renewal is done.
+      await held(owner);
+      nowMs += FILE_LEASE_MS - 1;
+      assert.equal(await sweepExpired({ store, blobs, clock }), 0, 'it was renewed');
+      assert.equal((await files.keep(owner, [{ received, draft }])).length, 1);
+      nowMs = START;
+    });
+
+    it('waits for room no longer than whoever wants it', async () => {
+      const owner = owned('left');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 300 * KIB, countMax: 10 };
+      const leaving = new AbortController();
+      const look: typeof store.fileTotals.look = async (place) => {
+        leaving.abort(new Error('gone'));
+        return await store.fileTotals.look(place);
+      };
+      const seen = { ...store, fileTotals: { ...store.fileTotals, look } };
+      const watched = createFiles({
+        store: seen,
+        blobs,
+        clock,
+        log: { warn: assert.fail },
+        limitsOf: () => limits,
+        ids,
+      });
+      const other = Promise.withResolvers<void>();
+      const holds = (async function* () {
+        yield Buffer.alloc(100 * KIB);
+        await other.promise;
+      })();
+      const mayGoOn = Promise.withResolvers<void>();
+      const wants = (async function* () {
+        yield Buffer.alloc(1);
+        await mayGoOn.promise;
+        yield Buffer.alloc(250 * KIB);
+      })();
+      const first = watched.receive(owner, wants, { signal: leaving.signal });
+      while ((await held(owner)).files < 1) await turn();
+      const second = files.receive(owner, holds);
+      while ((await held(owner)).bytes < 100 * KIB) await turn();
+      mayGoOn.resolve();
+      await assert.rejects(first, /gone/);
+      other.resolve();
+      await files.drop(owner, [await second]);
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
+      watched.close();
     });
 
     it('ends deletions that broke off, and removes what no record knows, but nothing else', async () => {
