@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../core/error.ts';
+import { releaseBytes } from '../lib/release-bytes.ts';
 import type { BytesReply } from '../protocols/endpoint.ts';
 import { FAMILIES } from '../protocols/families.ts';
 import type { Call } from './call.ts';
@@ -44,7 +45,21 @@ export async function writeBytes(call: Call, reply: BytesReply): Promise<void> {
   source.once('error', (thrown) => {
     call.error ??= ServiceError.from(gone.aborted ? gone.reason : thrown);
   });
-  await pipeline(source, response, { signal: gone }).catch(() => undefined);
+  await pipeline(source, (chunks: AsyncIterable<Uint8Array>) => releasing(chunks, response), response, {
+    signal: gone,
+  }).catch(() => undefined);
+}
+
+/** What the system has taken is needed no longer. */
+async function* releasing(chunks: AsyncIterable<Uint8Array>, response: ServerResponse): AsyncGenerator<Uint8Array> {
+  let given: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    given.push(chunk);
+    yield chunk;
+    if (response.destroyed || response.writableLength > 0) continue;
+    for (const each of given) releaseBytes(each);
+    given = [];
+  }
 }
 
 /**

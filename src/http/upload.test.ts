@@ -55,20 +55,31 @@ const give: Endpoint = {
   regions: ['cn-beijing'],
   onDisconnect: 'cancel',
   async handle({ params }) {
-    const bytes = params['how'] === 'empty' ? Buffer.alloc(0) : BYTES;
+    const how = params['how'];
+    const bytes = how === 'empty' ? Buffer.alloc(0) : BYTES;
     return {
       type: 'bytes',
-      sizeBytes: bytes.length,
+      sizeBytes: how === 'many' ? PIECES * PIECE_BYTES : bytes.length,
       tag: 'tag',
       headers: { 'content-type': 'application/octet-stream', 'x-own': '1' },
       async open(range) {
-        if (params['how'] === 'missing') throw new ServiceError('file-not-found', 'File not found.');
-        if (params['how'] === 'broken') return Readable.from(breaking());
+        if (how === 'missing') throw new ServiceError('file-not-found', 'File not found.');
+        if (how === 'broken') return Readable.from(breaking());
+        if (how === 'many') return Readable.from(pieces());
         return Readable.from([bytes.subarray(range?.start ?? 0, (range?.end ?? bytes.length) + 1)]);
       },
     };
   },
 };
+
+/** In memory of their own, as a disk and a socket give them. */
+const PIECES = 2000;
+const PIECE_BYTES = 10_000;
+const pieceAt = (at: number): Buffer => Buffer.allocUnsafeSlow(PIECE_BYTES).fill(`piece ${at} `);
+
+async function* pieces(): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < PIECES; at += 1) yield pieceAt(at);
+}
 
 async function* breaking(): AsyncGenerator<Uint8Array> {
   yield BYTES.subarray(0, 3);
@@ -128,6 +139,36 @@ test('fields and files come in order, with their bytes', async () => {
     ['files', 'skipped'],
     ['last', '1'],
   ]);
+});
+
+test('a field that comes in many pieces is whole', async () => {
+  const value = Array.from({ length: 200 }, (_, at) => `piece ${at} `).join('');
+  const head = '--b\r\ncontent-disposition: form-data; name="f"\r\n\r\n';
+  async function* slowly(): AsyncGenerator<Uint8Array> {
+    for (const piece of [head, ...(value.match(/.{1,20}/g) ?? []), '\r\n--b--']) {
+      yield Buffer.from(piece);
+      await turn();
+    }
+  }
+  const response = await fetch(`${front.url}/v1/take`, {
+    method: 'POST',
+    headers: { ...good, 'content-type': 'multipart/form-data; boundary=b' },
+    body: Readable.toWeb(Readable.from(slowly())) as ReadableStream,
+    duplex: 'half',
+  } as RequestInit);
+  assert.deepEqual(await response.json(), [['f', value]]);
+});
+
+test('a reader who is slower than we are has every byte as it was', { timeout: 30_000 }, async () => {
+  const right = createHash('md5');
+  for (let at = 0; at < PIECES; at += 1) right.update(pieceAt(at));
+  const told = createHash('md5');
+  const response = await get('many');
+  for await (const piece of response.body ?? assert.fail()) {
+    told.update(piece);
+    await turn();
+  }
+  assert.equal(told.digest('hex'), right.digest('hex'));
 });
 
 test('a refusal before the end is heard, also where the connection closes with it, and the next request is answered', async () => {

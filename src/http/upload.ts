@@ -10,6 +10,7 @@ import {
 import { readDisposition } from '../lib/content-disposition.ts';
 import { MultipartError, readParts } from '../lib/multipart.ts';
 import type { Part } from '../lib/multipart.ts';
+import { releaseBytes } from '../lib/release-bytes.ts';
 import type { UploadPart } from '../protocols/endpoint.ts';
 import type { Call } from './call.ts';
 import type { HttpLimits } from './limits.ts';
@@ -111,7 +112,7 @@ async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   for await (const piece of bytes) {
     size += piece.byteLength;
     if (size > UPLOAD_FIELD_BYTES_MAX) throw invalid(`a field of it has more than ${UPLOAD_FIELD_BYTES_MAX} bytes`);
-    pieces.push(piece);
+    pieces.push(Buffer.from(piece));
   }
   const whole = Buffer.concat(pieces);
   if (!isUtf8(whole)) throw invalid('a field of it is not valid UTF-8');
@@ -137,6 +138,7 @@ async function* bytesOf(call: Call, { bytesMax = Infinity, limits }: Wish): Asyn
       size += chunk.length;
       if (size > bytesMax) throw tooLarge(bytesMax);
       yield chunk;
+      releaseBytes(chunk);
     }
   } catch (thrown) {
     throw ServiceError.from(thrown);

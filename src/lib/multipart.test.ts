@@ -3,11 +3,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readParts } from './multipart.ts';
 
+/** Each piece is gone when the next is asked for. */
 async function* cut(whole: Buffer, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
   let at = 0;
   for (let turn = 0; at < whole.length; turn += 1) {
     const end = at + (sizes[turn % sizes.length] ?? whole.length);
-    yield whole.subarray(at, end);
+    const piece = Uint8Array.from(whole.subarray(at, end));
+    yield piece;
+    piece.fill(0);
     at = end;
   }
 }
@@ -22,7 +25,7 @@ async function read(
   const source = cut(Buffer.from(whole), sizes);
   for await (const { headers, bytes } of readParts(source, boundary, { headerBytesMax })) {
     const pieces: Uint8Array[] = [];
-    for await (const piece of bytes) pieces.push(piece);
+    for await (const piece of bytes) pieces.push(Uint8Array.from(piece));
     told.push([Object.fromEntries(headers), Buffer.concat(pieces).toString('latin1')]);
   }
   return told;

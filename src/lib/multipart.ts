@@ -2,7 +2,10 @@
 export interface Part {
   /** Names in lower case; of a name that stands twice the last. Bytes as they came, one character each (latin1). */
   readonly headers: ReadonlyMap<string, string>;
-  /** To be read before the next part is asked for; what is left of it then is passed over. */
+  /**
+   * To be read before the next part is asked for; what is left of it then is passed over. Whoever keeps a piece copies it
+   * before he asks for the next.
+   */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
@@ -20,7 +23,8 @@ const BOUNDARY = /^[\w'()+,\-./:=? ]{0,69}[\w'()+,\-./:=?]$/;
 
 /**
  * Cuts a multipart body into its parts as it comes in: nothing is gathered but headers and what could be the beginning of
- * a boundary. What stands before the first boundary and behind the last is passed over; the latter is not waited for.
+ * a boundary. What stands before the first boundary and behind the last is passed over; the latter is not waited for. The
+ * source may use the memory of a piece again when it is asked for the next.
  *
  * @throws MultipartError for a boundary that cannot be, a body that ends before its closing boundary, headers that are
  * too long or cannot be read. Whatever the source throws.
@@ -75,6 +79,8 @@ function createCutter(source: AsyncIterable<Uint8Array>): Cutter {
   const iterator = source[Symbol.asyncIterator]();
   let held: Buffer = Buffer.alloc(0);
   const more = async (): Promise<void> => {
+    // At most what could be the beginning of a boundary; the piece that it is of may not be there any more afterwards.
+    held = Buffer.from(held);
     const { done, value } = await iterator.next();
     if (done === true) throw new MultipartError('it ends before its closing boundary');
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);

@@ -21,7 +21,10 @@ export type UploadPart =
       readonly name: string;
       /** As it was sent: a name, and nothing that leads anywhere. */
       readonly fileName: string;
-      /** To be read before the next part is asked for; what is left of it then is passed over. */
+      /**
+       * To be read before the next part is asked for; what is left of it then is passed over. A piece is good until the
+       * next is asked for: its memory is given back then.
+       */
       readonly bytes: AsyncIterable<Uint8Array>;
     };
 
@@ -63,7 +66,7 @@ export interface BytesReply {
   /** Changes with the bytes. */
   readonly tag: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the bytes from `start` to `end`, both included. Asked at most once; whoever asked ends it. */
+  /** Of the bytes from `start` to `end`, both included. Asked at most once; whoever asked ends it, and gives back the memory of its chunks. */
   open(range?: { readonly start: number; readonly end: number }): Promise<Readable>;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -31,10 +32,17 @@ for (const { name, dialect } of DIALECTS) {
     let store: Store;
     let blobs: BlobStore;
     let files: Files;
+    /** Who is refused is so after the one behind him: forty times what the last one waits. */
+    let hasty: Files;
     let nowMs = START;
     let limits: FileLimits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 1e6 };
     const clock = { now: () => nowMs, monotonic: () => nowMs - START };
     const warnings: string[] = [];
+    const ticks: (() => void)[] = [];
+    const every = (_ms: number, tick: () => void) => {
+      ticks.push(tick);
+      return () => undefined;
+    };
     let made = 0;
     const ids = {
       ...systemIds,
@@ -46,7 +54,9 @@ for (const { name, dialect } of DIALECTS) {
       store = await openStore({ dialect: dialect(folder) });
       blobs = await openDisk({ folder: join(folder, 'blobs') });
       const log = { warn: (message: string) => void warnings.push(message) };
-      files = createFiles({ store, blobs, clock, log, limitsOf: () => limits, ids, every: () => () => undefined });
+      const needs = { store, blobs, clock, log, limitsOf: () => limits, ids, every };
+      files = createFiles(needs);
+      hasty = createFiles({ ...needs, roomWaits: { lookMs: 20, lastMs: 20, longestMs: 20_000 } });
     });
     after(async () => {
       await files.close();
@@ -57,9 +67,9 @@ for (const { name, dialect } of DIALECTS) {
 
     const owned = (workspace: string) => ({ ...OWNER, workspace });
     const draft = { name: 'a.txt', description: '', purpose: 'batch' };
-    const put = async (owner: typeof OWNER | ReturnType<typeof owned>, size: number, change = {}) => {
-      const received = await files.receive(owner, bytes(size));
-      const [kept] = await files.keep(owner, [{ received, draft: { ...draft, ...change } }]);
+    const put = async (owner: typeof OWNER | ReturnType<typeof owned>, size: number, change = {}, by = files) => {
+      const received = await by.receive(owner, bytes(size));
+      const [kept] = await by.keep(owner, [{ received, draft: { ...draft, ...change } }]);
       return kept ?? assert.fail();
     };
     /** What is counted, beside what there is. */
@@ -154,7 +164,7 @@ for (const { name, dialect } of DIALECTS) {
       const owner = owned('weighed');
       const size = 300 * KIB;
       limits = { fileBytesMax: 1e9, totalBytesMax: 10 * size, countMax: 1e6 };
-      const kinds = await Promise.all(Array.from({ length: 50 }, () => kindOf(put(owner, size))));
+      const kinds = await Promise.all(Array.from({ length: 50 }, () => kindOf(put(owner, size, {}, hasty))));
       const done = kinds.filter((kind) => kind === 'done').length;
       assert.ok(done >= 8 && done <= 10, `${done} were taken`);
       assert.equal(kinds.filter((kind) => kind === 'storage-quota').length, 50 - done);
@@ -263,6 +273,66 @@ for (const { name, dialect } of DIALECTS) {
       await files.drop(owner, [received]);
       assert.equal((await blobNames()).has(received.blob), false);
       nowMs = START;
+    });
+
+    it('holds the room of an upload that goes on, and of one that waits for its siblings', async () => {
+      const owner = owned('patient');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 1e9, countMax: 10 };
+      const slow = (async function* () {
+        yield Buffer.alloc(60 * KIB);
+        nowMs = START + FILE_LEASE_MS - 1;
+        yield Buffer.alloc(60 * KIB);
+        nowMs += FILE_LEASE_MS - 1;
+        assert.equal(await sweepExpired({ store, blobs, clock }), 0, 'more came in');
+      })();
+      const received = await files.receive(owner, slow);
+      for (const tick of ticks) tick();
+      // Transactions are in line: after this one the renewal is done.
+      await held(owner);
+      nowMs += FILE_LEASE_MS - 1;
+      assert.equal(await sweepExpired({ store, blobs, clock }), 0, 'it was renewed');
+      assert.equal((await files.keep(owner, [{ received, draft }])).length, 1);
+      nowMs = START;
+    });
+
+    it('waits for room no longer than whoever wants it', async () => {
+      const owner = owned('left');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 300 * KIB, countMax: 10 };
+      const leaving = new AbortController();
+      const look: typeof store.fileTotals.look = async (place) => {
+        leaving.abort(new Error('gone'));
+        return await store.fileTotals.look(place);
+      };
+      const seen = { ...store, fileTotals: { ...store.fileTotals, look } };
+      const watched = createFiles({
+        store: seen,
+        blobs,
+        clock,
+        log: { warn: assert.fail },
+        limitsOf: () => limits,
+        ids,
+      });
+      const other = Promise.withResolvers<void>();
+      const holds = (async function* () {
+        yield Buffer.alloc(100 * KIB);
+        await other.promise;
+      })();
+      const mayGoOn = Promise.withResolvers<void>();
+      const wants = (async function* () {
+        yield Buffer.alloc(1);
+        await mayGoOn.promise;
+        yield Buffer.alloc(250 * KIB);
+      })();
+      const first = watched.receive(owner, wants, { signal: leaving.signal });
+      while ((await held(owner)).files < 1) await turn();
+      const second = files.receive(owner, holds);
+      while ((await held(owner)).bytes < 100 * KIB) await turn();
+      mayGoOn.resolve();
+      await assert.rejects(first, /gone/);
+      other.resolve();
+      await files.drop(owner, [await second]);
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
+      watched.close();
     });
 
     it('ends deletions that broke off, and removes what no record knows, but nothing else', async () => {

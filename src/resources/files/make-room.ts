@@ -8,6 +8,19 @@ import type { FileLimits } from './file.ts';
 import { withTotal } from './remove.ts';
 import { type Growth, grantBytes, noRoom } from './rules.ts';
 
+/** In ms: `core/limits.ts` says what each is. */
+export interface RoomWaits {
+  readonly lookMs: number;
+  readonly lastMs: number;
+  readonly longestMs: number;
+}
+
+const WAITS: RoomWaits = {
+  lookMs: FILE_ROOM_LOOK_MS,
+  lastMs: FILE_ROOM_WAIT_LAST_MS,
+  longestMs: FILE_ROOM_WAIT_MS,
+};
+
 export interface RoomWish extends Growth {
   readonly store: Store;
   readonly clock: Clock;
@@ -15,6 +28,7 @@ export interface RoomWish extends Growth {
   readonly blob: string;
   readonly limits: FileLimits;
   readonly signal?: AbortSignal | undefined;
+  readonly waits?: RoomWaits | undefined;
 }
 
 /**
@@ -25,7 +39,7 @@ export interface RoomWish extends Growth {
  * @throws ServiceError `storage-quota`; `overloaded` where the file is not held any more; the signal's reason.
  */
 export async function makeRoom(wish: RoomWish): Promise<number> {
-  const { store, owner, limits, signal } = wish;
+  const { store, owner, limits, signal, waits = WAITS } = wish;
   const begunAt = performance.now();
   for (;;) {
     const bytes = await tryRoom(wish, performance.now() - begunAt);
@@ -33,9 +47,9 @@ export async function makeRoom(wish: RoomWish): Promise<number> {
     const triedAt = performance.now();
     // A look costs nobody anything; a try is a transaction that all others wait for.
     do {
-      await sleep(FILE_ROOM_LOOK_MS);
+      await sleep(waits.lookMs);
       signal?.throwIfAborted();
-      if (performance.now() - triedAt > FILE_ROOM_WAIT_LAST_MS) break;
+      if (performance.now() - triedAt > waits.lastMs) break;
     } while (grantBytes(wish, await store.fileTotals.look(owner), limits) === undefined);
   }
 }
@@ -43,7 +57,7 @@ export async function makeRoom(wish: RoomWish): Promise<number> {
 /** Undefined: it is worth another look. */
 const tryRoom = (wish: RoomWish, waitedMs: number): Promise<number | undefined> =>
   withTotal(wish.store, wish.owner, async ({ files, fileTotals }, total) => {
-    const { blob, limits, owner, clock, sizeBytes } = wish;
+    const { blob, limits, owner, clock, sizeBytes, waits = WAITS } = wish;
     const bytes = grantBytes(wish, total, limits);
     if (bytes !== undefined) {
       if (!(await files.grow(blob, { bytes, leaseUntil: clock.now() + FILE_LEASE_MS }))) throw notHeld();
@@ -52,7 +66,7 @@ const tryRoom = (wish: RoomWish, waitedMs: number): Promise<number | undefined> 
     }
     const coming = await files.reservations(owner);
     const keptBytes = coming.reduce((left, reservation) => left - reservation.bytes, total.bytes);
-    const patienceMs = coming.at(-1)?.blob === blob ? FILE_ROOM_WAIT_LAST_MS : FILE_ROOM_WAIT_MS;
+    const patienceMs = coming.at(-1)?.blob === blob ? waits.lastMs : waits.longestMs;
     // What it needs is taken for good, it is alone, or it has waited long enough.
     if (keptBytes + sizeBytes > limits.totalBytesMax || coming.length < 2 || waitedMs > patienceMs) {
       const ownBytes = coming.find((reservation) => reservation.blob === blob)?.bytes ?? 0;

@@ -10,7 +10,7 @@ import { every as systemEvery, type Every } from '../../lib/every.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileLimits, Files, ReceivedFile } from './file.ts';
 import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
-import { makeRoom, notHeld } from './make-room.ts';
+import { makeRoom, notHeld, type RoomWaits } from './make-room.ts';
 import { checkCount, checkFileSize, cleanDescription, cleanName, grantBytes, idPrefixOf, sortKeyOf } from './rules.ts';
 
 export interface FilesNeeds {
@@ -21,10 +21,11 @@ export interface FilesNeeds {
   readonly limitsOf: (workspace: string) => FileLimits;
   readonly ids?: Ids;
   readonly every?: Every;
+  readonly roomWaits?: RoomWaits;
 }
 
 export function createFiles(needs: FilesNeeds): Files {
-  const { store, blobs, clock, log, limitsOf, ids = systemIds, every = systemEvery } = needs;
+  const { store, blobs, clock, log, limitsOf, ids = systemIds, every = systemEvery, roomWaits: waits } = needs;
   const leaseUntil = (): number => clock.now() + FILE_LEASE_MS;
 
   // What is being received or was and is not kept yet: while we live, nobody takes its room.
@@ -98,6 +99,7 @@ export function createFiles(needs: FilesNeeds): Files {
           blob,
           limits,
           signal,
+          waits,
           needed: sizeBytes - reserved,
           sizeBytes,
         });
