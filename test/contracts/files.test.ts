@@ -332,7 +332,7 @@ for (const { name, dialect } of DIALECTS) {
       other.resolve();
       await files.drop(owner, [await second]);
       assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
-      watched.close();
+      await watched.close();
     });
 
     it('ends deletions that broke off, and removes what no record knows, but nothing else', async () => {
