@@ -70,6 +70,8 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
       .where('container', '=', container)
       .where('region', '=', region)
       .where('workspace', '=', workspace);
+  const named = ({ region, workspace }: Place, ids: readonly string[]) =>
+    db.selectFrom('items').where('id', 'in', ids).where('region', '=', region).where('workspace', '=', workspace);
   const remove = ({ region, workspace, container }: Container) =>
     db
       .deleteFrom('items')
@@ -164,32 +166,20 @@ export function createItemStore(db: Kysely<Database>, run: Run): ItemStore {
         const row = await select(where).where('id', '=', id).select(['id', 'json']).executeTakeFirst();
         return row && toItem(row);
       }),
-    findMany: ({ region, workspace }, ids) =>
+    findMany: (place, ids) =>
       run(async () => {
         const found = new Map<string, Item>();
         for (const some of chunksOf([...new Set(ids)], VALUES_AT_ONCE)) {
-          const rows = await db
-            .selectFrom('items')
-            .where('id', 'in', some)
-            .where('region', '=', region)
-            .where('workspace', '=', workspace)
-            .select(['id', 'json'])
-            .execute();
+          const rows = await named(place, some).select(['id', 'json']).execute();
           for (const row of rows) found.set(row.id, toItem(row));
         }
         return found;
       }),
-    sizes: ({ region, workspace }, ids) =>
+    sizes: (place, ids) =>
       run(async () => {
         const found = new Map<string, number>();
         for (const some of chunksOf([...new Set(ids)], VALUES_AT_ONCE)) {
-          const rows = await db
-            .selectFrom('items')
-            .where('id', 'in', some)
-            .where('region', '=', region)
-            .where('workspace', '=', workspace)
-            .select(['id', 'bytes'])
-            .execute();
+          const rows = await named(place, some).select(['id', 'bytes']).execute();
           for (const { id, bytes } of rows) found.set(id, bytes);
         }
         return found;
