@@ -182,7 +182,13 @@ for (const { name, dialect } of DIALECTS) {
       const sizes = [1_700_000, 1_300_000];
       // As patient as a busy machine needs: the other one gives back what it reserved ahead when its bytes are in.
       const patient = createFiles({
-        ...{ store, blobs, clock, log: { warn: assert.fail }, limitsOf: () => limits, ids, every },
+        store,
+        blobs,
+        clock,
+        log: { warn: assert.fail },
+        limitsOf: () => limits,
+        ids,
+        every,
         roomWaits: { lookMs: 20, lastMs: 10_000, longestMs: 20_000 },
       });
       await Promise.all(
