@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,8 +16,8 @@ const FOLDER_MODE = 0o700;
 /** Beside the folders of blobs, so on the same volume. What is in it has a dot in its name, which no blob has. */
 const INCOMING = 'incoming';
 
-/** A temporary file is its blob's name and this many random bytes in hex. */
-const SUFFIX_BYTES = 6;
+/** A temporary file is its blob's name and this: whoever knows the one can remove the other. */
+const SUFFIX = '.part';
 
 /** A folder that belongs to us alone; it is made where it is not there. @throws ServiceError `internal`. */
 export async function openDisk({ folder }: { readonly folder: string }): Promise<BlobStore> {
@@ -29,11 +29,12 @@ export async function openDisk({ folder }: { readonly folder: string }): Promise
     checkBlobName(name);
     return join(folderOf(name), name);
   };
+  const temporaryOf = (name: string): string => join(incoming, `${name}${SUFFIX}`);
 
   return {
     async put(name, source, wish = {}) {
       const path = pathOf(name);
-      const temporary = join(incoming, `${name}.${randomBytes(SUFFIX_BYTES).toString('hex')}`);
+      const temporary = temporaryOf(name);
       const file = await onDisk(open(temporary, 'wx', FILE_MODE));
       try {
         let facts: BlobFacts;
@@ -74,6 +75,10 @@ export async function openDisk({ folder }: { readonly folder: string }): Promise
           },
         ),
       );
+    },
+    async abandon(name) {
+      checkBlobName(name);
+      await onDisk(rm(temporaryOf(name), { force: true }));
     },
     async *list() {
       for await (const fan of entriesOf(folder)) {

@@ -95,6 +95,7 @@ describe('blobs in a bucket of a server that plays a part', () => {
       () => store.put('file-1', nothing()),
       () => store.read('file-1'),
       () => store.delete('file-1'),
+      () => store.abandon('file-1'),
       () => store.list()[Symbol.asyncIterator]().next(),
       () => store.sweep(1),
     ]) {
@@ -146,6 +147,17 @@ describe('blobs in a bucket of a server that plays a part', () => {
     await assert.rejects(store.put('file-1', endless()), /internal error/);
     assert.ok(seen.some(({ line }) => line.startsWith('DELETE') && line.includes('uploadId=u1')));
     assert.ok(pieces < 60, `${pieces} pieces were taken`);
+  });
+
+  it('abandon the uploads of one name, asked for by its key, and none whose name begins with it', async () => {
+    const upload = (key: string, id: string): string =>
+      `<Upload><Key>some/files/${key}</Key><UploadId>${id}</UploadId></Upload>`;
+    const page = `<ListMultipartUploadsResult>${upload('a', 'one')}${upload('ab', 'other')}${upload('a', 'two')}</ListMultipartUploadsResult>`;
+    const { store, seen } = await open('', ({ method }) => (method === 'GET' ? [200, page] : [204, '']));
+    await store.abandon('a');
+    assert.match(seen[0]?.line ?? '', /^GET .*prefix=some%2Ffiles%2Fa(&|$)/);
+    const ended = seen.slice(1).map(({ line }) => /^DELETE .*uploadId=(\w+)/.exec(line)?.[1]);
+    assert.deepEqual(ended, ['one', 'two']);
   });
 
   it('sweep page by page, what is theirs and old alone', async () => {

@@ -33,12 +33,16 @@ export function openS3(options: S3Options): BlobStore {
     return isBlobName(name) ? name : undefined;
   };
 
-  /** Everything in the bucket that began and has not ended. Some servers take a prefix for a whole key: none is given. */
-  async function* uploads(): AsyncGenerator<MultipartUpload> {
+  /**
+   * What began and has not ended, everything in the bucket or what has this key. Some servers take a prefix for a whole
+   * key: where it is not one, none is given.
+   */
+  async function* uploads(key?: string): AsyncGenerator<MultipartUpload> {
+    const within = { Bucket, ...(key === undefined ? {} : { Prefix: key }) };
     let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
     while (from) {
       const page: ListMultipartUploadsCommandOutput = await client
-        .send(new ListMultipartUploadsCommand({ Bucket, ...from }))
+        .send(new ListMultipartUploadsCommand({ ...within, ...from }))
         .catch((thrown: unknown) => {
           throw failure('ListMultipartUploads', thrown);
         });
@@ -51,6 +55,17 @@ export function openS3(options: S3Options): BlobStore {
               ...(NextUploadIdMarker === undefined ? {} : { UploadIdMarker: NextUploadIdMarker }),
             }
           : undefined;
+    }
+  }
+
+  /** False where it ended meanwhile, by itself or in another process's sweep. */
+  async function end(Key: string, UploadId: string): Promise<boolean> {
+    try {
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+      return true;
+    } catch (thrown) {
+      if (s3Code(thrown) === 'NoSuchUpload') return false;
+      throw failure('AbortMultipartUpload', thrown);
     }
   }
 
@@ -84,6 +99,12 @@ export function openS3(options: S3Options): BlobStore {
         if (s3Code(thrown) !== 'NoSuchKey') throw failure('DeleteObject', thrown);
       }
     },
+    async abandon(name) {
+      const { Key } = targetOf(name);
+      for await (const each of uploads(Key)) {
+        if (each.Key === Key && each.UploadId !== undefined) await end(Key, each.UploadId);
+      }
+    },
     async *list() {
       try {
         for await (const { Contents } of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix })) {
@@ -101,13 +122,7 @@ export function openS3(options: S3Options): BlobStore {
       for await (const { Key, UploadId, Initiated } of uploads()) {
         if (Key === undefined || UploadId === undefined || nameOf(Key) === undefined) continue;
         if (!Initiated || Initiated.getTime() >= before) continue;
-        try {
-          await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
-          swept += 1;
-        } catch (thrown) {
-          // It ended meanwhile, by itself or in another process's sweep.
-          if (s3Code(thrown) !== 'NoSuchUpload') throw failure('AbortMultipartUpload', thrown);
-        }
+        if (await end(Key, UploadId)) swept += 1;
       }
       return swept;
     },

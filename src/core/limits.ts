@@ -710,7 +710,10 @@ export const FILE_LOOK_MS = 30_000;
 /** Ours: ms between comparisons of all blobs with their records. */
 export const FILE_COMPARE_MS = 3_600_000;
 
-/** Ours: the age, in ms, below which a blob without a record, or a part of one, is let alone. Longer than any upload. */
+/**
+ * Ours: the age, in ms, below which a blob without a record, or a part of one, is let alone. Longer than any upload. Where
+ * there is a record, or a reservation, that one says when.
+ */
 export const FILE_ORPHAN_MS = 24 * 3_600_000;
 
 /** Ours: files that are swept or compared with their records at once. */

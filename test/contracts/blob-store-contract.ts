@@ -256,6 +256,34 @@ export function blobStoreContract(
       await assert.rejects(put, /enough/);
     });
 
+    it('abandons what an upload of a name left, and no other upload', async () => {
+      const bytes = patternOf(LARGE_BYTES);
+      const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
+      async function* paused(): AsyncGenerator<Uint8Array> {
+        yield* inPieces(bytes.subarray(0, LARGE_BYTES - 10));
+        await more;
+        yield bytes.subarray(LARGE_BYTES - 10);
+      }
+      const names = ['file-dead', 'file-dead-not'] as const;
+      const puts = names.map((each) => store().put(each, paused()));
+      for (const put of puts) put.catch(() => undefined);
+      const left = (count: number) => async () => ((await of().leftOvers()) === count ? true : undefined);
+      await until('both uploads have begun', PATIENCE, left(2));
+      await store().abandon('file-dead');
+      await until('one of them is gone', PATIENCE, async () => {
+        // A part that was on its way may have come behind it.
+        await store().abandon('file-dead');
+        return await left(1)();
+      });
+      goOn();
+      await assert.rejects(puts[0] ?? Promise.resolve());
+      assert.deepEqual(await puts[1], { sizeBytes: LARGE_BYTES, md5: md5(bytes) });
+      await nothingOf('file-dead');
+      await store().abandon('file-dead-not');
+      await store().abandon('file-never');
+      assert.ok((await readAll('file-dead-not')).equals(bytes), 'it touches no blob');
+    });
+
     it('sweeps what old uploads left and spares young ones, whose blobs come to be', async () => {
       const bytes = patternOf(LARGE_BYTES);
       const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
@@ -311,6 +339,7 @@ export function blobStoreContract(
         await assert.rejects(async () => store().put(odd, inPieces(patternOf(1))), isOurs, JSON.stringify(odd));
         await assert.rejects(async () => store().read(odd), isOurs, JSON.stringify(odd));
         await assert.rejects(async () => store().delete(odd), isOurs, JSON.stringify(odd));
+        await assert.rejects(async () => store().abandon(odd), isOurs, JSON.stringify(odd));
       }
       await store().put('x'.repeat(128), inPieces(patternOf(1)));
       assert.equal((await readAll('x'.repeat(128))).length, 1);
