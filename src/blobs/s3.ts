@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { S3_PARTS_AT_ONCE } from '../core/limits.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobStore } from './blob-store.ts';
+import { sweepIncoming } from './incoming.ts';
 import { createPlaces } from './places.ts';
 import { checkRange, fileNotFound, rangeRefused } from './refusals.ts';
 import { createS3Client } from './s3-client.ts';
@@ -17,11 +18,16 @@ import type { S3Options } from './s3-client.ts';
 import { s3Code, s3Failure } from './s3-failure.ts';
 import { upload } from './s3-upload.ts';
 
-/** Nothing is asked of the server before the first call. The bucket has to be there. */
-export function openS3(options: S3Options): BlobStore {
+/**
+ * Nothing is asked of the server before the first call. The bucket has to be there.
+ * @param folder Where parts wait until they are sent; it is made for the first one.
+ */
+export function openS3(options: S3Options, folder: string): BlobStore {
   const { bucket: Bucket, prefix, credentials } = options;
   const client = createS3Client(options);
   const places = createPlaces(S3_PARTS_AT_ONCE);
+  const rooms: Uint8Array[] = [];
+  let uploading = 0;
   const failure = (operation: string, thrown: unknown) => s3Failure(operation, thrown, credentials);
   const targetOf = (name: string) => {
     checkBlobName(name);
@@ -72,7 +78,13 @@ export function openS3(options: S3Options): BlobStore {
   return {
     async put(name, source, wish = {}) {
       const target = targetOf(name);
-      return upload(source, wish, { client, target, places, failure });
+      uploading += 1;
+      try {
+        return await upload(source, wish, { client, target, places, rooms, folder, failure });
+      } finally {
+        uploading -= 1;
+        if (uploading === 0) rooms.length = 0;
+      }
     },
     async read(name, range) {
       const target = targetOf(name);
@@ -124,7 +136,8 @@ export function openS3(options: S3Options): BlobStore {
         if (!Initiated || Initiated.getTime() >= before) continue;
         if (await end(Key, UploadId)) swept += 1;
       }
-      return swept;
+      // Files lose their name as soon as they have one: what has one was made by a process that was killed in between.
+      return swept + (await sweepIncoming(folder, before));
     },
     close: async () => client.destroy(),
   };

@@ -632,7 +632,10 @@ export const S3_PARTS_MAX = 10_000;
 /** Ours: parts of one upload that are on their way while the next is gathered. Beyond: its sender waits. */
 export const S3_PARTS_AHEAD = 2;
 
-/** Ours: the same for all uploads of a store together. Beyond: they wait, in order. */
+/** Ours: bytes of an upload that are in memory until they are on the disk, where its parts are gathered. Parts are a multiple of it. */
+export const S3_SPOOL_WRITE_BYTES = 256 * 1024;
+
+/** Ours: the same for all uploads of a store together: no others are in memory. Beyond: they wait on the disk, in order. */
 export const S3_PARTS_AT_ONCE = 16;
 
 /** Ours: connections to the object store, each held by a download while it runs. Beyond: calls wait. */
