@@ -30,7 +30,7 @@ export interface BlobStore {
   /**
    * When it resolves, the blob survives a power cut.
    * @throws whatever the source or `allow` throws, or the signal's reason; ServiceError `too-large` beyond what the store
-   * can hold under one name; ServiceError `internal`.
+   * can hold under one name, `overloaded` where it is full; ServiceError `internal`.
    */
   put(name: string, source: AsyncIterable<Uint8Array>, wish?: BlobWish): Promise<BlobFacts>;
   /**

@@ -1,11 +1,11 @@
-import { ServiceError } from '../core/error.ts';
+import { storageFailure } from '../core/storage-failure.ts';
 
-/** Messages of the system hold paths: they are for our log. */
+/** Messages of the system hold paths: they are for our log. @throws ServiceError `overloaded` where the disk is full; `internal`. */
 export async function onDisk<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (thrown) {
-    throw ServiceError.from(thrown);
+    throw storageFailure(thrown);
   }
 }
 

@@ -124,6 +124,23 @@ describe('blobs in a bucket of a server that plays a part', () => {
     }
   });
 
+  for (const [status, code] of [
+    [507, 'InsufficientStorage'],
+    [403, 'QuotaExceeded'],
+    [507, 'XMinioStorageFull'],
+  ] as const) {
+    it(`say that there is no room where the server says ${status} ${code}, and not that it is our fault`, async () => {
+      const { store, seen } = await open('', ({ method }) =>
+        method === 'PUT' ? [status, `<Error><Code>${code}</Code><Message>full</Message></Error>`] : [204, ''],
+      );
+      async function* few(): AsyncGenerator<Uint8Array> {
+        yield Buffer.alloc(10);
+      }
+      await assert.rejects(store.put('file-1', few()), { kind: 'overloaded', message: /no room left/ });
+      assert.ok(seen.some(({ line }) => line.startsWith('DELETE')));
+    });
+  }
+
   it('leave nothing where the end of an upload was not heard: it is ended and the object removed', async () => {
     const { store, seen } = await open('', ({ method, url = '' }) => {
       if (method === 'POST' && url.includes('uploads')) {

@@ -109,6 +109,10 @@ export function createFiles(needs: FilesNeeds): Files {
       if (reserved > facts.sizeBytes) await resize(owner, blob, facts.sizeBytes - reserved);
       return { blob, ...facts };
     } catch (thrown) {
+      // Its sender may hear of it inside an answer that is good otherwise: nobody else would tell the operator.
+      if (thrown instanceof ServiceError && thrown.kind === 'overloaded' && thrown.cause instanceof Error) {
+        log.warn('there was no room for a file', { error: String(thrown.cause) });
+      }
       await letGo(owner, blob);
       throw thrown;
     }
