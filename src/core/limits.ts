@@ -696,10 +696,14 @@ export const FILE_RESERVE_BYTES_MAX = 16 * 1024 * 1024;
  * last does, which is refused first so that the others can go on. Beyond: it is refused.
  */
 export const FILE_ROOM_WAIT_MS = 20_000;
-export const FILE_ROOM_WAIT_LAST_MS = 100;
+export const FILE_ROOM_WAIT_LAST_MS = 2_000;
 
-/** Ours: ms between its looks. */
+/**
+ * Ours: ms between its looks, and between its tries where no look shows room. Once the last one has waited for long enough,
+ * one after another is refused at the pace of the tries until the rest have room.
+ */
 export const FILE_ROOM_LOOK_MS = 25;
+export const FILE_ROOM_TRY_MS = 100;
 
 /** Ours: how long, in ms, a reservation holds without a sign of life. Beyond: its room is given back. */
 export const FILE_LEASE_MS = 60_000;

@@ -56,7 +56,7 @@ for (const { name, dialect } of DIALECTS) {
       const log = { warn: (message: string) => void warnings.push(message) };
       const needs = { store, blobs, clock, log, limitsOf: () => limits, ids, every };
       files = createFiles(needs);
-      hasty = createFiles({ ...needs, roomWaits: { lookMs: 20, lastMs: 20, longestMs: 20_000 } });
+      hasty = createFiles({ ...needs, roomWaits: { lookMs: 20, tryMs: 20, lastMs: 20, longestMs: 20_000 } });
     });
     after(async () => {
       await files.close();
@@ -189,7 +189,7 @@ for (const { name, dialect } of DIALECTS) {
         limitsOf: () => limits,
         ids,
         every,
-        roomWaits: { lookMs: 20, lastMs: 10_000, longestMs: 20_000 },
+        roomWaits: { lookMs: 20, tryMs: 20, lastMs: 10_000, longestMs: 20_000 },
       });
       await Promise.all(
         sizes.map(async (size) =>
@@ -309,6 +309,44 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal(await sweepExpired({ store, blobs, clock }), 0, 'it was renewed');
       assert.equal((await files.keep(owner, [{ received, draft }])).length, 1);
       nowMs = START;
+    });
+
+    it('waits for what others have reserved, also when it began last, and never for what has come in', async () => {
+      const owner = owned('neighbours');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 300 * KIB, countMax: 10 };
+      let looks = 0;
+      let whenLooked: () => void = () => undefined;
+      const look: typeof store.fileTotals.look = (place) => {
+        looks += 1;
+        whenLooked();
+        return store.fileTotals.look(place);
+      };
+      const seen = { ...store, fileTotals: { ...store.fileTotals, look } };
+      const log = { warn: assert.fail };
+      const waiting = createFiles({ store: seen, blobs, clock, log, limitsOf: () => limits, ids });
+      const mayEnd = Promise.withResolvers<void>();
+      const neighbour = files.receive(
+        owner,
+        (async function* () {
+          yield Buffer.alloc(110 * KIB);
+          yield Buffer.alloc(1);
+          await mayEnd.promise;
+          throw new Error('gone');
+        })(),
+      );
+      neighbour.catch(() => undefined);
+      while ((await held(owner)).bytes <= 110 * KIB) await turn();
+      // A quarter of a second and more: the neighbour is no faster than that.
+      whenLooked = () => void (looks > 10 && mayEnd.resolve());
+      const last = await waiting.receive(owner, bytes(200 * KIB));
+      assert.ok(looks > 10);
+      await assert.rejects(neighbour, /gone/);
+      looks = 0;
+      assert.equal(await kindOf(waiting.receive(owner, bytes(200 * KIB))), 'storage-quota');
+      assert.equal(looks, 0, 'what has come in is not given back');
+      await waiting.drop(owner, [last]);
+      await waiting.close();
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
     });
 
     it('waits for room no longer than whoever wants it', async () => {
