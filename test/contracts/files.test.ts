@@ -132,6 +132,9 @@ for (const { name, dialect } of DIALECTS) {
       assert.deepEqual(await listed({}), [0, 1, 2, 3, 4, 5, 6]);
       assert.deepEqual(await listed({ limit: 2, skip: 2 }), [2, 3]);
       assert.deepEqual(await listed({ purpose: 'fine-tune' }), [1, 3, 5]);
+      assert.deepEqual(await listed({ limit: 2, skip: 1, purpose: 'batch' }), [2, 4]);
+      assert.deepEqual(await listed({ limit: 2, skip: 1, after: ids[1] }), [3, 4]);
+      assert.deepEqual([await listed({ limit: 2, skip: 6 }), await listed({ limit: 2, skip: 7 })], [[6], []]);
       assert.deepEqual(await listed({ limit: 2, after: ids[1] }), [2, 3]);
       assert.deepEqual(await listed({ createdFrom: START + 2000, createdTo: START + 4000 }), [2, 3, 4]);
       assert.deepEqual([await files.count(owner), await files.count(owner, 'fine-tune')], [7, 3]);
