@@ -119,6 +119,20 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal((await files.find(OWNER, file.id)).id, file.id);
     });
 
+    it('knows no file whose id has a NUL in it, and fails for none', async () => {
+      const owner = owned('nul');
+      const { id } = await put(owner, 5);
+      for (const other of [`${id}\0`, '\0', 'file-\0']) {
+        for (const work of [files.find(owner, other), files.findAnywhere(other), files.delete(owner, other)]) {
+          assert.equal(await kindOf(work), 'file-not-found');
+        }
+        assert.equal(await kindOf(files.list(owner, { limit: 1, after: other })), 'invalid-request');
+        assert.deepEqual(await files.list(owner, { limit: 1, purpose: other }), []);
+        assert.equal(await files.count(owner, other), 0);
+      }
+      assert.equal((await files.find(owner, id)).id, id);
+    });
+
     it('lists the newest first, by pages and by key, also behind one that is gone', async () => {
       const owner = owned('lists');
       const ids: string[] = [];
