@@ -34,7 +34,8 @@ export interface BlobStore {
    */
   put(name: string, source: AsyncIterable<Uint8Array>, wish?: BlobWish): Promise<BlobFacts>;
   /**
-   * The stream holds a file or a connection: whoever does not read it to its end destroys it.
+   * The stream holds a file or a connection: whoever does not read it to its end destroys it. Its chunks belong to whoever
+   * reads them, who may give their memory back: the store keeps none.
    * @throws ServiceError `file-not-found`; `invalid-request` where the range begins behind the last byte.
    */
   read(name: string, range?: BlobRange): Promise<Readable>;

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { ServiceError } from '../../src/core/error.ts';
+import { releaseBytes } from '../../src/lib/release-bytes.ts';
 import { until } from '../until.ts';
 
 export interface BlobStorePlace {
@@ -133,6 +134,21 @@ export function blobStoreContract(
           `${start}-${end}`,
         );
       }
+    });
+
+    it('keeps no chunk that it gave: whoever reads gives its memory back, and others have every byte', async () => {
+      const bytes = patternOf(LARGE_BYTES, 11);
+      await store().put('file-released', inPieces(bytes));
+      const readOn = async (): Promise<string> => {
+        const hash = createHash('md5');
+        for await (const chunk of await store().read('file-released')) {
+          hash.update(chunk);
+          releaseBytes(chunk);
+        }
+        return hash.digest('hex');
+      };
+      assert.deepEqual(await Promise.all([readOn(), readOn()]), [md5(bytes), md5(bytes)]);
+      assert.equal(await readOn(), md5(bytes));
     });
 
     it('refuses a range of which no byte is there', async () => {
