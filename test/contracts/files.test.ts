@@ -295,6 +295,26 @@ for (const { name, dialect } of DIALECTS) {
       assert.deepEqual(await held(owner), { files: 1, bytes: 1 });
     });
 
+    it('tells what comes in in the order in which it began, whoever was renewed last', async () => {
+      const { region, workspace, keyId } = owned('ordered');
+      for (const [blob, leaseUntil] of [
+        ['upload_3', START + 1],
+        ['upload_1', START + 3],
+        ['upload_2', START + 2],
+      ] as const) {
+        await store.files.reserve({ blob, region, workspace, keyId, bytes: 1, leaseUntil, at: START });
+      }
+      const coming = await store.files.reservations({ region, workspace });
+      assert.deepEqual(
+        coming.map(({ blob }) => blob),
+        ['upload_1', 'upload_2', 'upload_3'],
+      );
+      for (const { blob } of coming) {
+        await store.files.giveUp(blob, { leaseUntil: START, at: START });
+        await store.files.remove(blob);
+      }
+    });
+
     it('gives back the room of uploads that nobody renews, and does not keep them afterwards', async () => {
       const owner = owned('stalled');
       const received = await files.receive(owner, bytes(1000));
