@@ -166,6 +166,7 @@ const NONE: BlobStore = {
   put: () => Promise.reject(new Error('no bytes here')),
   read: () => Promise.reject(new Error('no bytes here')),
   delete: () => Promise.resolve(),
+  abandon: () => Promise.resolve(),
   list: async function* list() {},
   sweep: () => Promise.resolve(0),
   close: () => Promise.resolve(),

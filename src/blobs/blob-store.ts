@@ -24,27 +24,30 @@ export interface BlobRange {
  * house chooses them: every method throws ServiceError `internal` for another name. A name is written once and never again.
  *
  * A blob is there whole or not at all, whatever happens meanwhile; memory does not grow with its size. What an upload that
- * was cut off left behind is removed by it, or, after a crash, by `sweep`.
+ * was cut off left behind is removed by it, or, after a crash, by `abandon` and `sweep`.
  */
 export interface BlobStore {
   /**
    * When it resolves, the blob survives a power cut.
    * @throws whatever the source or `allow` throws, or the signal's reason; ServiceError `too-large` beyond what the store
-   * can hold under one name; ServiceError `internal`.
+   * can hold under one name, `overloaded` where it is full; ServiceError `internal`.
    */
   put(name: string, source: AsyncIterable<Uint8Array>, wish?: BlobWish): Promise<BlobFacts>;
   /**
-   * The stream holds a file or a connection: whoever does not read it to its end destroys it.
+   * The stream holds a file or a connection: whoever does not read it to its end destroys it. Its chunks belong to whoever
+   * reads them, who may give their memory back: the store keeps none.
    * @throws ServiceError `file-not-found`; `invalid-request` where the range begins behind the last byte.
    */
   read(name: string, range?: BlobRange): Promise<Readable>;
   /** Of no effect where there is none. Who reads it already may see its end or an error. */
   delete(name: string): Promise<void>;
+  /** Removes what an unfinished upload of that name left. One that still runs fails, and leaves nothing. */
+  abandon(name: string): Promise<void>;
   /** Every blob with the time of its last change (UTC ms), in no particular order. */
   list(): AsyncIterable<{ readonly name: string; readonly changedAt: number }>;
   /**
-   * Removes what unfinished uploads older than that (UTC ms) left. One that still runs after so long fails, and leaves
-   * nothing: the age has to be greater than the time that an upload may take.
+   * The same for all unfinished uploads older than that (UTC ms), also of names that nobody knows any more. The age has to
+   * be greater than the time that an upload may take.
    * @returns how many.
    */
   sweep(before: number): Promise<number>;

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { ServiceError } from '../core/error.ts';
+import { S3_PART_BYTES, S3_PARTS_AT_ONCE, S3_SPOOL_WRITE_BYTES } from '../core/limits.ts';
 import { openBlobs } from './open-blobs.ts';
+
+const MIB = 1024 * 1024;
 
 const SECRET = 'a secret of no value';
 
@@ -48,8 +55,10 @@ describe('blobs in a bucket of a server that plays a part', () => {
     for (const end of endings.splice(0)) await end();
   });
 
-  /** @param answer Status and body for a request. */
-  async function open(query: string, answer: (request: IncomingMessage) => readonly [number, string]) {
+  type Answer = readonly [status: number, body: string];
+
+  async function open(query: string, answer: (request: IncomingMessage) => Answer | Promise<Answer>) {
+    const folder = await mkdtemp(join(tmpdir(), 'parley-spool-'));
     const seen: { readonly line: string; readonly authorization: string }[] = [];
     const server = createServer((request, response) => {
       request.resume();
@@ -58,8 +67,9 @@ describe('blobs in a bucket of a server that plays a part', () => {
           line: `${request.method} ${request.url}`,
           authorization: request.headers.authorization ?? '',
         });
-        const [status, body] = answer(request);
-        response.writeHead(status, { 'content-type': 'application/xml' }).end(body);
+        void Promise.resolve(answer(request)).then(([status, body]) =>
+          response.writeHead(status, { 'content-type': 'application/xml', etag: 'e' }).end(body),
+        );
       });
     });
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -68,15 +78,16 @@ describe('blobs in a bucket of a server that plays a part', () => {
     const endpoint = encodeURIComponent(`http://127.0.0.1:${port}`);
     const store = await openBlobs({
       url: `s3://bucket/some/files/?endpoint=${endpoint}${query}`,
-      folder: '',
+      folder,
       environment: ENVIRONMENT,
     });
     endings.push(async () => {
       await store.close();
       server.closeAllConnections();
       await new Promise((closed) => server.close(closed));
+      await rm(folder, { recursive: true });
     });
-    return { store, seen };
+    return { store, seen, folder };
   }
 
   it('are asked for under the prefix, in the path, for the region', async () => {
@@ -95,6 +106,7 @@ describe('blobs in a bucket of a server that plays a part', () => {
       () => store.put('file-1', nothing()),
       () => store.read('file-1'),
       () => store.delete('file-1'),
+      () => store.abandon('file-1'),
       () => store.list()[Symbol.asyncIterator]().next(),
       () => store.sweep(1),
     ]) {
@@ -111,6 +123,23 @@ describe('blobs in a bucket of a server that plays a part', () => {
       );
     }
   });
+
+  for (const [status, code] of [
+    [507, 'InsufficientStorage'],
+    [403, 'QuotaExceeded'],
+    [507, 'XMinioStorageFull'],
+  ] as const) {
+    it(`say that there is no room where the server says ${status} ${code}, and not that it is our fault`, async () => {
+      const { store, seen } = await open('', ({ method }) =>
+        method === 'PUT' ? [status, `<Error><Code>${code}</Code><Message>full</Message></Error>`] : [204, ''],
+      );
+      async function* few(): AsyncGenerator<Uint8Array> {
+        yield Buffer.alloc(10);
+      }
+      await assert.rejects(store.put('file-1', few()), { kind: 'overloaded', message: /no room left/ });
+      assert.ok(seen.some(({ line }) => line.startsWith('DELETE')));
+    });
+  }
 
   it('leave nothing where the end of an upload was not heard: it is ended and the object removed', async () => {
     const { store, seen } = await open('', ({ method, url = '' }) => {
@@ -146,6 +175,61 @@ describe('blobs in a bucket of a server that plays a part', () => {
     await assert.rejects(store.put('file-1', endless()), /internal error/);
     assert.ok(seen.some(({ line }) => line.startsWith('DELETE') && line.includes('uploadId=u1')));
     assert.ok(pieces < 60, `${pieces} pieces were taken`);
+  });
+
+  it(
+    'hold no part in memory for a sender who is slow, and few for those that wait for the server',
+    { timeout: 60_000 },
+    async () => {
+      const { promise: mayAnswer, resolve: answerAll } = Promise.withResolvers<void>();
+      const { store, seen, folder } = await open('', async ({ method, url = '' }) => {
+        if (method === 'PUT') await mayAnswer;
+        if (method !== 'POST') return [200, ''];
+        return url.includes('uploads')
+          ? [200, '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>']
+          : [200, '<CompleteMultipartUploadResult></CompleteMultipartUploadResult>'];
+      });
+      const piece = Buffer.alloc(MIB, 'parley');
+      let sending = 0;
+      const stop = new AbortController();
+      async function* slow(): AsyncGenerator<Uint8Array> {
+        for (let count = 0; count < 4; count += 1) yield piece;
+        sending += 1;
+        await new Promise(() => undefined);
+      }
+      async function* fast(): AsyncGenerator<Uint8Array> {
+        for (let count = 0; count < 14; count += 1) yield piece;
+      }
+      const startBytes = process.memoryUsage().arrayBuffers;
+      const names = Array.from({ length: 40 }, (_, at) => `file-${at}`);
+      const slowOnes = names.map((name) => store.put(`${name}-slow`, slow(), { signal: stop.signal }));
+      const fastOnes = names.map((name) => store.put(name, fast()));
+      for (const each of slowOnes) each.catch(() => undefined);
+      const puts = () => seen.filter(({ line }) => line.startsWith('PUT')).length;
+      // The server has taken in as many as it may have at once, and answers none of them.
+      while (sending < names.length || puts() < S3_PARTS_AT_ONCE) await turn();
+      const heldBytes = process.memoryUsage().arrayBuffers - startBytes;
+      // Each of the eighty has what is on its way to the disk besides, and so has the server, in the same process.
+      const boundBytes = 2 * (S3_PARTS_AT_ONCE * S3_PART_BYTES + 80 * S3_SPOOL_WRITE_BYTES);
+      assert.ok(heldBytes < boundBytes, `${heldBytes} bytes are held`);
+      assert.deepEqual(await readdir(join(folder, 'incoming')), [], 'a killed process would leave nothing');
+      answerAll();
+      const facts = await Promise.all(fastOnes);
+      assert.ok(facts.every(({ sizeBytes }) => sizeBytes === 14 * MIB));
+      stop.abort(new Error('enough'));
+      await Promise.allSettled(slowOnes);
+    },
+  );
+
+  it('abandon the uploads of one name, asked for by its key, and none whose name begins with it', async () => {
+    const upload = (key: string, id: string): string =>
+      `<Upload><Key>some/files/${key}</Key><UploadId>${id}</UploadId></Upload>`;
+    const page = `<ListMultipartUploadsResult>${upload('a', 'one')}${upload('ab', 'other')}${upload('a', 'two')}</ListMultipartUploadsResult>`;
+    const { store, seen } = await open('', ({ method }) => (method === 'GET' ? [200, page] : [204, '']));
+    await store.abandon('a');
+    assert.match(seen[0]?.line ?? '', /^GET .*prefix=some%2Ffiles%2Fa(&|$)/);
+    const ended = seen.slice(1).map(({ line }) => /^DELETE .*uploadId=(\w+)/.exec(line)?.[1]);
+    assert.deepEqual(ended, ['one', 'two']);
   });
 
   it('sweep page by page, what is theirs and old alone', async () => {

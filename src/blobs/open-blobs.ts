@@ -10,7 +10,7 @@ export interface BlobsOptions {
    * Credentials never stand in it.
    */
   readonly url?: string | undefined;
-  /** Where blobs lie on disk; made when it is not there. */
+  /** Where blobs lie on disk, or parts of those wait that go into a bucket; made when it is not there. */
   readonly folder: string;
   /** Where AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION are looked for. */
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -18,7 +18,7 @@ export interface BlobsOptions {
 
 /** @throws ServiceError `invalid-request` that says what is wrong with the url; `internal` as the stores do. */
 export async function openBlobs({ url, folder, environment }: BlobsOptions): Promise<BlobStore> {
-  return url === undefined ? openDisk({ folder }) : openS3(parseBlobsUrl(url, environment));
+  return url === undefined ? openDisk({ folder }) : openS3(parseBlobsUrl(url, environment), folder);
 }
 
 const PARAMETERS: ReadonlySet<string> = new Set(['endpoint', 'region', 'pathStyle']);

@@ -10,6 +10,7 @@ import { Readable } from 'node:stream';
 import { S3_PARTS_AT_ONCE } from '../core/limits.ts';
 import { checkBlobName, isBlobName } from './blob-name.ts';
 import type { BlobStore } from './blob-store.ts';
+import { sweepIncoming } from './incoming.ts';
 import { createPlaces } from './places.ts';
 import { checkRange, fileNotFound, rangeRefused } from './refusals.ts';
 import { createS3Client } from './s3-client.ts';
@@ -17,11 +18,16 @@ import type { S3Options } from './s3-client.ts';
 import { s3Code, s3Failure } from './s3-failure.ts';
 import { upload } from './s3-upload.ts';
 
-/** Nothing is asked of the server before the first call. The bucket has to be there. */
-export function openS3(options: S3Options): BlobStore {
+/**
+ * Nothing is asked of the server before the first call. The bucket has to be there.
+ * @param folder Where parts wait until they are sent; it is made for the first one.
+ */
+export function openS3(options: S3Options, folder: string): BlobStore {
   const { bucket: Bucket, prefix, credentials } = options;
   const client = createS3Client(options);
   const places = createPlaces(S3_PARTS_AT_ONCE);
+  const rooms: Uint8Array[] = [];
+  let uploading = 0;
   const failure = (operation: string, thrown: unknown) => s3Failure(operation, thrown, credentials);
   const targetOf = (name: string) => {
     checkBlobName(name);
@@ -33,12 +39,16 @@ export function openS3(options: S3Options): BlobStore {
     return isBlobName(name) ? name : undefined;
   };
 
-  /** Everything in the bucket that began and has not ended. Some servers take a prefix for a whole key: none is given. */
-  async function* uploads(): AsyncGenerator<MultipartUpload> {
+  /**
+   * What began and has not ended, everything in the bucket or what has this key. Some servers take a prefix for a whole
+   * key: where it is not one, none is given.
+   */
+  async function* uploads(key?: string): AsyncGenerator<MultipartUpload> {
+    const within = { Bucket, ...(key === undefined ? {} : { Prefix: key }) };
     let from: { KeyMarker?: string; UploadIdMarker?: string } | undefined = {};
     while (from) {
       const page: ListMultipartUploadsCommandOutput = await client
-        .send(new ListMultipartUploadsCommand({ Bucket, ...from }))
+        .send(new ListMultipartUploadsCommand({ ...within, ...from }))
         .catch((thrown: unknown) => {
           throw failure('ListMultipartUploads', thrown);
         });
@@ -54,10 +64,27 @@ export function openS3(options: S3Options): BlobStore {
     }
   }
 
+  /** False where it ended meanwhile, by itself or in another process's sweep. */
+  async function end(Key: string, UploadId: string): Promise<boolean> {
+    try {
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+      return true;
+    } catch (thrown) {
+      if (s3Code(thrown) === 'NoSuchUpload') return false;
+      throw failure('AbortMultipartUpload', thrown);
+    }
+  }
+
   return {
     async put(name, source, wish = {}) {
       const target = targetOf(name);
-      return upload(source, wish, { client, target, places, failure });
+      uploading += 1;
+      try {
+        return await upload(source, wish, { client, target, places, rooms, folder, failure });
+      } finally {
+        uploading -= 1;
+        if (uploading === 0) rooms.length = 0;
+      }
     },
     async read(name, range) {
       const target = targetOf(name);
@@ -84,6 +111,12 @@ export function openS3(options: S3Options): BlobStore {
         if (s3Code(thrown) !== 'NoSuchKey') throw failure('DeleteObject', thrown);
       }
     },
+    async abandon(name) {
+      const { Key } = targetOf(name);
+      for await (const each of uploads(Key)) {
+        if (each.Key === Key && each.UploadId !== undefined) await end(Key, each.UploadId);
+      }
+    },
     async *list() {
       try {
         for await (const { Contents } of paginateListObjectsV2({ client }, { Bucket, Prefix: prefix })) {
@@ -101,15 +134,10 @@ export function openS3(options: S3Options): BlobStore {
       for await (const { Key, UploadId, Initiated } of uploads()) {
         if (Key === undefined || UploadId === undefined || nameOf(Key) === undefined) continue;
         if (!Initiated || Initiated.getTime() >= before) continue;
-        try {
-          await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
-          swept += 1;
-        } catch (thrown) {
-          // It ended meanwhile, by itself or in another process's sweep.
-          if (s3Code(thrown) !== 'NoSuchUpload') throw failure('AbortMultipartUpload', thrown);
-        }
+        if (await end(Key, UploadId)) swept += 1;
       }
-      return swept;
+      // Files lose their name as soon as they have one: what has one was made by a process that was killed in between.
+      return swept + (await sweepIncoming(folder, before));
     },
     close: async () => client.destroy(),
   };

@@ -632,7 +632,10 @@ export const S3_PARTS_MAX = 10_000;
 /** Ours: parts of one upload that are on their way while the next is gathered. Beyond: its sender waits. */
 export const S3_PARTS_AHEAD = 2;
 
-/** Ours: the same for all uploads of a store together. Beyond: they wait, in order. */
+/** Ours: bytes of an upload that are in memory until they are on the disk, where its parts are gathered. Parts are a multiple of it. */
+export const S3_SPOOL_WRITE_BYTES = 256 * 1024;
+
+/** Ours: the same for all uploads of a store together: no others are in memory. Beyond: they wait on the disk, in order. */
 export const S3_PARTS_AT_ONCE = 16;
 
 /** Ours: connections to the object store, each held by a download while it runs. Beyond: calls wait. */
@@ -693,10 +696,14 @@ export const FILE_RESERVE_BYTES_MAX = 16 * 1024 * 1024;
  * last does, which is refused first so that the others can go on. Beyond: it is refused.
  */
 export const FILE_ROOM_WAIT_MS = 20_000;
-export const FILE_ROOM_WAIT_LAST_MS = 100;
+export const FILE_ROOM_WAIT_LAST_MS = 2_000;
 
-/** Ours: ms between its looks. */
+/**
+ * Ours: ms between its looks, and between its tries where no look shows room. Once the last one has waited for long enough,
+ * one after another is refused at the pace of the tries until the rest have room.
+ */
 export const FILE_ROOM_LOOK_MS = 25;
+export const FILE_ROOM_TRY_MS = 100;
 
 /** Ours: how long, in ms, a reservation holds without a sign of life. Beyond: its room is given back. */
 export const FILE_LEASE_MS = 60_000;
@@ -710,7 +717,10 @@ export const FILE_LOOK_MS = 30_000;
 /** Ours: ms between comparisons of all blobs with their records. */
 export const FILE_COMPARE_MS = 3_600_000;
 
-/** Ours: the age, in ms, below which a blob without a record, or a part of one, is let alone. Longer than any upload. */
+/**
+ * Ours: the age, in ms, below which a blob without a record, or a part of one, is let alone. Longer than any upload. Where
+ * there is a record, or a reservation, that one says when.
+ */
 export const FILE_ORPHAN_MS = 24 * 3_600_000;
 
 /** Ours: files that are swept or compared with their records at once. */

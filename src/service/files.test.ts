@@ -132,6 +132,28 @@ describe('files, through the whole service', () => {
     }
   });
 
+  test('an upload may say its names as some clients do, and a purpose that is empty is none', async () => {
+    const place = { workspace: 'spellings' };
+    const { uploaded_files: both } = await upload(
+      place,
+      ['purpose', ''],
+      ['files[]', 'one', 'a'],
+      ['files[]', 'two', 'b'],
+      ['description', 'first'],
+      ['description', 'second'],
+    );
+    const records = await Promise.all(both.map(({ file_id }) => record(place, file_id)));
+    assert.deepEqual(
+      records.map(({ name, description, purpose }) => [name, description, purpose]),
+      [
+        ['a', 'first', 'fine-tune'],
+        ['b', 'second', 'fine-tune'],
+      ],
+    );
+    const { uploaded_files: batch } = await upload(place, ['purpose', 'batch'], ['purpose', ''], ['files', 'x', 'x']);
+    assert.match(batch[0]?.file_id ?? '', /^file-batch-/);
+  });
+
   test('one file that is refused does not fail its siblings', async () => {
     const place = { workspace: 'large' };
     const full = 'x'.repeat(2000);
@@ -209,6 +231,7 @@ describe('files, through the whole service', () => {
       return [(body['data'] as { id: string }[]).map(({ id }) => ids.indexOf(id)), body['has_more']];
     };
     assert.deepEqual(await list(''), [[0, 1, 2], false]);
+    assert.deepEqual(await list('limit=&after=&purpose=&create_after=&create_before='), [[0, 1, 2], false]);
     assert.deepEqual(await list('limit=2'), [[0, 1], true]);
     assert.deepEqual(await list('purpose=batch'), [[0, 2], false]);
     assert.deepEqual(await list('create_after=20260701200002&create_before=20260701200002'), [[1], false]);
@@ -333,6 +356,7 @@ describe('files, through the whole service', () => {
       'x-content-type-options',
       'content-security-policy',
       'cross-origin-resource-policy',
+      'cache-control',
     ];
     assert.deepEqual(
       shown.map((name) => response.headers.get(name)),
@@ -342,6 +366,7 @@ describe('files, through the whole service', () => {
         'nosniff',
         "default-src 'none'; sandbox",
         'same-origin',
+        'private, no-store',
       ],
     );
     const part = await fetch(url, { headers: { range: 'bytes=1-6' } });

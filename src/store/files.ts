@@ -100,6 +100,24 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
       .where('workspace', '=', place.workspace)
       .where('state', '=', 'active');
 
+  /** Active ones, the newest first: all others have no sort key. */
+  const matching = (
+    { region, workspace }: Place,
+    { purpose, after, createdFrom, createdTo }: Omit<FileList, 'limit' | 'skip'>,
+  ) => {
+    let query = db
+      .selectFrom('files')
+      .where('region', '=', region)
+      .where('workspace', '=', workspace)
+      .where('sort_key', 'is not', null)
+      .orderBy('sort_key', 'desc');
+    if (purpose !== undefined) query = query.where('purpose', '=', purpose);
+    if (after !== undefined) query = query.where('sort_key', '<', after);
+    if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);
+    if (createdTo !== undefined) query = query.where('created_at', '<=', createdTo);
+    return query;
+  };
+
   return {
     reserve: ({ blob, region, workspace, keyId, bytes, leaseUntil, at }) =>
       run(async () => {
@@ -195,14 +213,12 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .executeTakeFirst();
         return row && decode(row);
       }),
-    list: (place, { purpose, limit, skip, after, createdFrom, createdTo }) =>
+    list: (place, { limit, skip = 0, ...filter }) =>
       run(async () => {
-        let query = select(place).where('sort_key', 'is not', null).orderBy('sort_key', 'desc').limit(limit);
-        if (purpose !== undefined) query = query.where('purpose', '=', purpose);
-        if (skip !== undefined) query = query.offset(skip);
-        if (after !== undefined) query = query.where('sort_key', '<', after);
-        if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);
-        if (createdTo !== undefined) query = query.where('created_at', '<=', createdTo);
+        let query = matching(place, filter).selectAll().limit(limit);
+        // What is passed over is so in the index alone: it has all that this asks for, and no row is read.
+        if (skip > 0)
+          query = query.where('sort_key', '<=', matching(place, filter).select('sort_key').limit(1).offset(skip));
         return (await query.execute()).map(decode);
       }),
     retire: ({ region, workspace }, id, { leaseUntil, at }) =>

@@ -88,7 +88,7 @@ describe('opening a store on SQLite', () => {
     );
   });
 
-  it('makes a full disk an internal error with its cause, and works on when there is room again', async () => {
+  it('makes a full disk a refusal to try again later, with its cause, and works on when there is room again', async () => {
     const database = new DatabaseSync(':memory:');
     const dialect: Dialect = new SqliteDialect({ database: sqliteAdapter(database) });
     const store = await openStore({
@@ -103,7 +103,9 @@ describe('opening a store on SQLite', () => {
     await assert.rejects(
       fill,
       (error) =>
-        error instanceof ServiceError && error.kind === 'internal' && /full/.test(String(Object(error.cause).message)),
+        error instanceof ServiceError &&
+        error.kind === 'overloaded' &&
+        /full/.test(String(Object(error.cause).message)),
     );
     database.exec('pragma max_page_count = 100000');
     assert.deepEqual(await store.keys.list({ limit: 1 }), []);

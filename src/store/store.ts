@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Kysely } from 'kysely';
 import { ServiceError } from '../core/error.ts';
+import { storageFailure } from '../core/storage-failure.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
@@ -25,7 +26,7 @@ export interface Tables {
   readonly responses: ResponseStore;
 }
 
-/** Every failure of the database is a ServiceError `internal` with the reason as its cause. */
+/** Every failure of the database is a ServiceError `internal` with the reason as its cause; `overloaded` where its disk is full. */
 export interface Store extends Tables {
   /**
    * All of `work` or nothing. Only `work`'s own tables may be used in it, and only they may be awaited: on SQLite there
@@ -94,6 +95,6 @@ const translated: Run = async (query) => {
   try {
     return await query();
   } catch (error) {
-    throw ServiceError.from(error);
+    throw storageFailure(error);
   }
 };

@@ -5,6 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { ServiceError } from '../../src/core/error.ts';
+import { releaseBytes } from '../../src/lib/release-bytes.ts';
 import { until } from '../until.ts';
 
 export interface BlobStorePlace {
@@ -135,6 +136,21 @@ export function blobStoreContract(
       }
     });
 
+    it('keeps no chunk that it gave: whoever reads gives its memory back, and others have every byte', async () => {
+      const bytes = patternOf(LARGE_BYTES, 11);
+      await store().put('file-released', inPieces(bytes));
+      const readOn = async (): Promise<string> => {
+        const hash = createHash('md5');
+        for await (const chunk of await store().read('file-released')) {
+          hash.update(chunk);
+          releaseBytes(chunk);
+        }
+        return hash.digest('hex');
+      };
+      assert.deepEqual(await Promise.all([readOn(), readOn()]), [md5(bytes), md5(bytes)]);
+      assert.equal(await readOn(), md5(bytes));
+    });
+
     it('refuses a range of which no byte is there', async () => {
       await store().put('file-short', inPieces(patternOf(10)));
       await store().put('file-nothing', inPieces(patternOf(0)));
@@ -256,6 +272,34 @@ export function blobStoreContract(
       await assert.rejects(put, /enough/);
     });
 
+    it('abandons what an upload of a name left, and no other upload', async () => {
+      const bytes = patternOf(LARGE_BYTES);
+      const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
+      async function* paused(): AsyncGenerator<Uint8Array> {
+        yield* inPieces(bytes.subarray(0, LARGE_BYTES - 10));
+        await more;
+        yield bytes.subarray(LARGE_BYTES - 10);
+      }
+      const names = ['file-dead', 'file-dead-not'] as const;
+      const puts = names.map((each) => store().put(each, paused()));
+      for (const put of puts) put.catch(() => undefined);
+      const left = (count: number) => async () => ((await of().leftOvers()) === count ? true : undefined);
+      await until('both uploads have begun', PATIENCE, left(2));
+      await store().abandon('file-dead');
+      await until('one of them is gone', PATIENCE, async () => {
+        // A part that was on its way may have come behind it.
+        await store().abandon('file-dead');
+        return await left(1)();
+      });
+      goOn();
+      await assert.rejects(puts[0] ?? Promise.resolve());
+      assert.deepEqual(await puts[1], { sizeBytes: LARGE_BYTES, md5: md5(bytes) });
+      await nothingOf('file-dead');
+      await store().abandon('file-dead-not');
+      await store().abandon('file-never');
+      assert.ok((await readAll('file-dead-not')).equals(bytes), 'it touches no blob');
+    });
+
     it('sweeps what old uploads left and spares young ones, whose blobs come to be', async () => {
       const bytes = patternOf(LARGE_BYTES);
       const { promise: more, resolve: goOn } = Promise.withResolvers<void>();
@@ -311,6 +355,7 @@ export function blobStoreContract(
         await assert.rejects(async () => store().put(odd, inPieces(patternOf(1))), isOurs, JSON.stringify(odd));
         await assert.rejects(async () => store().read(odd), isOurs, JSON.stringify(odd));
         await assert.rejects(async () => store().delete(odd), isOurs, JSON.stringify(odd));
+        await assert.rejects(async () => store().abandon(odd), isOurs, JSON.stringify(odd));
       }
       await store().put('x'.repeat(128), inPieces(patternOf(1)));
       assert.equal((await readAll('x'.repeat(128))).length, 1);

@@ -104,6 +104,38 @@ for (const { name, dialect } of DIALECTS) {
       assert.ok(await store.responses.find(PLACE, 'resp_foreign'));
     });
 
+    it('knows no conversation, response or item whose id has a NUL in it, and fails for none', async () => {
+      await made('conv_nul');
+      await add('conv_nul', [item('msg_nul')]);
+      const { conversations, items, responses } = store;
+      for (const id of ['conv_nul\0', '\0', 'conv\0nul']) {
+        assert.equal(await conversations.find(PLACE, id), undefined);
+        assert.equal(await conversations.findAnywhere(id), undefined);
+        assert.equal(await conversations.setMetadata(PLACE, id, new Map(), 1), undefined);
+        assert.equal(await conversations.extend(PLACE, id, 1, 1), undefined);
+        const wish = { turn: 't', until: NOW + 1, now: NOW };
+        assert.equal(await conversations.takeTurn(PLACE, id, wish), false);
+        assert.equal(await conversations.remove(PLACE, id), false);
+        await conversations.list({ after: id, limit: 1 });
+        const where = { ...PLACE, container: 'conv_nul' };
+        assert.equal(await items.find(where, id), undefined);
+        assert.equal(await items.remove(where, id), false);
+        assert.equal(await items.page(where, { after: id, limit: 9, order: 'asc', ...PLENTY }), undefined);
+        assert.deepEqual(idsOf([...(await items.findMany(PLACE, [id, 'msg_nul'])).values()]), ['msg_nul']);
+        assert.deepEqual(idsOf(await items.all(PLACE, [id, 'conv_nul'])), ['msg_nul']);
+        assert.equal(await items.count({ ...PLACE, container: id }, 9), 0);
+        assert.equal(await responses.find(PLACE, id), undefined);
+        assert.deepEqual(await responses.chain(PLACE, id, 9), []);
+        assert.deepEqual(await responses.listOfConversation(id, { after: id, limit: 9 }), []);
+        assert.equal(await responses.remove(PLACE, id), false);
+      }
+      const found = await store.transaction(async (tables) => [
+        await tables.conversations.find(PLACE, '\0'),
+        (await tables.conversations.find(PLACE, 'conv_nul'))?.id,
+      ]);
+      assert.deepEqual(found, [undefined, 'conv_nul']);
+    });
+
     it('gives every position out once, to several callers at once', async () => {
       await made('conv_race');
       const callers = Array.from({ length: 8 }, (_, at) => itemsOf(`msg_r${at}`, 7));

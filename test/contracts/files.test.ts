@@ -56,7 +56,7 @@ for (const { name, dialect } of DIALECTS) {
       const log = { warn: (message: string) => void warnings.push(message) };
       const needs = { store, blobs, clock, log, limitsOf: () => limits, ids, every };
       files = createFiles(needs);
-      hasty = createFiles({ ...needs, roomWaits: { lookMs: 20, lastMs: 20, longestMs: 20_000 } });
+      hasty = createFiles({ ...needs, roomWaits: { lookMs: 20, tryMs: 20, lastMs: 20, longestMs: 20_000 } });
     });
     after(async () => {
       await files.close();
@@ -119,6 +119,20 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal((await files.find(OWNER, file.id)).id, file.id);
     });
 
+    it('knows no file whose id has a NUL in it, and fails for none', async () => {
+      const owner = owned('nul');
+      const { id } = await put(owner, 5);
+      for (const other of [`${id}\0`, '\0', 'file-\0']) {
+        for (const work of [files.find(owner, other), files.findAnywhere(other), files.delete(owner, other)]) {
+          assert.equal(await kindOf(work), 'file-not-found');
+        }
+        assert.equal(await kindOf(files.list(owner, { limit: 1, after: other })), 'invalid-request');
+        assert.deepEqual(await files.list(owner, { limit: 1, purpose: other }), []);
+        assert.equal(await files.count(owner, other), 0);
+      }
+      assert.equal((await files.find(owner, id)).id, id);
+    });
+
     it('lists the newest first, by pages and by key, also behind one that is gone', async () => {
       const owner = owned('lists');
       const ids: string[] = [];
@@ -132,6 +146,9 @@ for (const { name, dialect } of DIALECTS) {
       assert.deepEqual(await listed({}), [0, 1, 2, 3, 4, 5, 6]);
       assert.deepEqual(await listed({ limit: 2, skip: 2 }), [2, 3]);
       assert.deepEqual(await listed({ purpose: 'fine-tune' }), [1, 3, 5]);
+      assert.deepEqual(await listed({ limit: 2, skip: 1, purpose: 'batch' }), [2, 4]);
+      assert.deepEqual(await listed({ limit: 2, skip: 1, after: ids[1] }), [3, 4]);
+      assert.deepEqual([await listed({ limit: 2, skip: 6 }), await listed({ limit: 2, skip: 7 })], [[6], []]);
       assert.deepEqual(await listed({ limit: 2, after: ids[1] }), [2, 3]);
       assert.deepEqual(await listed({ createdFrom: START + 2000, createdTo: START + 4000 }), [2, 3, 4]);
       assert.deepEqual([await files.count(owner), await files.count(owner, 'fine-tune')], [7, 3]);
@@ -189,7 +206,7 @@ for (const { name, dialect } of DIALECTS) {
         limitsOf: () => limits,
         ids,
         every,
-        roomWaits: { lookMs: 20, lastMs: 10_000, longestMs: 20_000 },
+        roomWaits: { lookMs: 20, tryMs: 20, lastMs: 10_000, longestMs: 20_000 },
       });
       await Promise.all(
         sizes.map(async (size) =>
@@ -278,6 +295,26 @@ for (const { name, dialect } of DIALECTS) {
       assert.deepEqual(await held(owner), { files: 1, bytes: 1 });
     });
 
+    it('tells what comes in in the order in which it began, whoever was renewed last', async () => {
+      const { region, workspace, keyId } = owned('ordered');
+      for (const [blob, leaseUntil] of [
+        ['upload_3', START + 1],
+        ['upload_1', START + 3],
+        ['upload_2', START + 2],
+      ] as const) {
+        await store.files.reserve({ blob, region, workspace, keyId, bytes: 1, leaseUntil, at: START });
+      }
+      const coming = await store.files.reservations({ region, workspace });
+      assert.deepEqual(
+        coming.map(({ blob }) => blob),
+        ['upload_1', 'upload_2', 'upload_3'],
+      );
+      for (const { blob } of coming) {
+        await store.files.giveUp(blob, { leaseUntil: START, at: START });
+        await store.files.remove(blob);
+      }
+    });
+
     it('gives back the room of uploads that nobody renews, and does not keep them afterwards', async () => {
       const owner = owned('stalled');
       const received = await files.receive(owner, bytes(1000));
@@ -309,6 +346,44 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal(await sweepExpired({ store, blobs, clock }), 0, 'it was renewed');
       assert.equal((await files.keep(owner, [{ received, draft }])).length, 1);
       nowMs = START;
+    });
+
+    it('waits for what others have reserved, also when it began last, and never for what has come in', async () => {
+      const owner = owned('neighbours');
+      limits = { fileBytesMax: 1e9, totalBytesMax: 300 * KIB, countMax: 10 };
+      let looks = 0;
+      let whenLooked: () => void = () => undefined;
+      const look: typeof store.fileTotals.look = (place) => {
+        looks += 1;
+        whenLooked();
+        return store.fileTotals.look(place);
+      };
+      const seen = { ...store, fileTotals: { ...store.fileTotals, look } };
+      const log = { warn: assert.fail };
+      const waiting = createFiles({ store: seen, blobs, clock, log, limitsOf: () => limits, ids });
+      const mayEnd = Promise.withResolvers<void>();
+      const neighbour = files.receive(
+        owner,
+        (async function* () {
+          yield Buffer.alloc(110 * KIB);
+          yield Buffer.alloc(1);
+          await mayEnd.promise;
+          throw new Error('gone');
+        })(),
+      );
+      neighbour.catch(() => undefined);
+      while ((await held(owner)).bytes <= 110 * KIB) await turn();
+      // A quarter of a second and more: the neighbour is no faster than that.
+      whenLooked = () => void (looks > 10 && mayEnd.resolve());
+      const last = await waiting.receive(owner, bytes(200 * KIB));
+      assert.ok(looks > 10);
+      await assert.rejects(neighbour, /gone/);
+      looks = 0;
+      assert.equal(await kindOf(waiting.receive(owner, bytes(200 * KIB))), 'storage-quota');
+      assert.equal(looks, 0, 'what has come in is not given back');
+      await waiting.drop(owner, [last]);
+      await waiting.close();
+      assert.deepEqual(await held(owner), { files: 0, bytes: 0 });
     });
 
     it('waits for room no longer than whoever wants it', async () => {

@@ -58,6 +58,14 @@ for (const { name, dialect } of DIALECTS) {
       }
     });
 
+    it('knows no key whose id has a NUL in it, and fails for none', async () => {
+      for (const id of ['key_1\0', '\0']) {
+        assert.equal(await store.keys.find(id), undefined);
+        assert.equal(await store.keys.revoke(id, 1), undefined);
+        await store.keys.list({ after: id, limit: 1 });
+      }
+    });
+
     it('revokes once: of several at once, one gets the record', async () => {
       await store.keys.insert({ record: record('key_revoke'), hash: 'hash-revoke' });
       const revoked = await Promise.all([1, 2, 3].map((at) => store.keys.revoke('key_revoke', NOW + at)));

@@ -48,7 +48,7 @@ export interface Files {
   /**
    * Takes in the bytes of one file, as they come. The room for them is reserved before they are taken, so that no number
    * of uploads at once holds more than the workspace may have. Whatever it throws, nothing is left of the file.
-   * @throws ServiceError `count-quota`; `storage-quota`; `too-large`; whatever the source throws, or the signal's reason.
+   * @throws ServiceError `count-quota`; `storage-quota`; `too-large`; `overloaded` where the service has no room; whatever the source throws, or the signal's reason.
    */
   receive(
     owner: Owner,

@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
-import { FILE_LEASE_MS, FILE_ROOM_LOOK_MS, FILE_ROOM_WAIT_LAST_MS, FILE_ROOM_WAIT_MS } from '../../core/limits.ts';
+import {
+  FILE_LEASE_MS,
+  FILE_ROOM_LOOK_MS,
+  FILE_ROOM_TRY_MS,
+  FILE_ROOM_WAIT_LAST_MS,
+  FILE_ROOM_WAIT_MS,
+} from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { FileLimits } from './file.ts';
@@ -11,12 +17,14 @@ import { type Growth, grantBytes, noRoom } from './rules.ts';
 /** In ms: `core/limits.ts` says what each is. */
 export interface RoomWaits {
   readonly lookMs: number;
+  readonly tryMs: number;
   readonly lastMs: number;
   readonly longestMs: number;
 }
 
 const WAITS: RoomWaits = {
   lookMs: FILE_ROOM_LOOK_MS,
+  tryMs: FILE_ROOM_TRY_MS,
   lastMs: FILE_ROOM_WAIT_LAST_MS,
   longestMs: FILE_ROOM_WAIT_MS,
 };
@@ -28,6 +36,8 @@ export interface RoomWish extends Growth {
   readonly blob: string;
   readonly limits: FileLimits;
   readonly signal?: AbortSignal | undefined;
+  /** Files that have come in whole: they need what they have, and nobody waits for it. */
+  readonly whole: ReadonlySet<string>;
   readonly waits?: RoomWaits | undefined;
 }
 
@@ -49,7 +59,7 @@ export async function makeRoom(wish: RoomWish): Promise<number> {
     do {
       await sleep(waits.lookMs);
       signal?.throwIfAborted();
-      if (performance.now() - triedAt > waits.lastMs) break;
+      if (performance.now() - triedAt > waits.tryMs) break;
     } while (grantBytes(wish, await store.fileTotals.look(owner), limits) === undefined);
   }
 }
@@ -57,14 +67,14 @@ export async function makeRoom(wish: RoomWish): Promise<number> {
 /** Undefined: it is worth another look. */
 const tryRoom = (wish: RoomWish, waitedMs: number): Promise<number | undefined> =>
   withTotal(wish.store, wish.owner, async ({ files, fileTotals }, total) => {
-    const { blob, limits, owner, clock, sizeBytes, waits = WAITS } = wish;
+    const { blob, limits, owner, clock, sizeBytes, whole, waits = WAITS } = wish;
     const bytes = grantBytes(wish, total, limits);
     if (bytes !== undefined) {
       if (!(await files.grow(blob, { bytes, leaseUntil: clock.now() + FILE_LEASE_MS }))) throw notHeld();
       await fileTotals.add(owner, { files: 0, bytes });
       return bytes;
     }
-    const coming = await files.reservations(owner);
+    const coming = (await files.reservations(owner)).filter((reservation) => !whole.has(reservation.blob));
     const keptBytes = coming.reduce((left, reservation) => left - reservation.bytes, total.bytes);
     const patienceMs = coming.at(-1)?.blob === blob ? waits.lastMs : waits.longestMs;
     // What it needs is taken for good, it is alone, or it has waited long enough.

@@ -30,6 +30,7 @@ export function createFiles(needs: FilesNeeds): Files {
 
   // What is being received or was and is not kept yet: while we live, nobody takes its room.
   const held = new Set<string>();
+  const whole = new Set<string>();
   const stop = every(FILE_RENEW_MS, () => {
     if (held.size === 0) return;
     store.files.renew([...held], leaseUntil()).catch((error: unknown) => {
@@ -65,6 +66,7 @@ export function createFiles(needs: FilesNeeds): Files {
 
   const letGo = async (owner: Owner, blob: string): Promise<void> => {
     if (!held.delete(blob)) return;
+    whole.delete(blob);
     try {
       const wish = { leaseUntil: leaseUntil(), at: clock.now() };
       await withTotal(store, owner, async ({ files, fileTotals }) => {
@@ -99,6 +101,7 @@ export function createFiles(needs: FilesNeeds): Files {
           blob,
           limits,
           signal,
+          whole,
           waits,
           needed: sizeBytes - reserved,
           sizeBytes,
@@ -107,8 +110,13 @@ export function createFiles(needs: FilesNeeds): Files {
       const facts = await blobs.put(blob, source, { allow, signal });
       // What it reserved ahead is room for others now, the next ones of the same upload among them.
       if (reserved > facts.sizeBytes) await resize(owner, blob, facts.sizeBytes - reserved);
+      whole.add(blob);
       return { blob, ...facts };
     } catch (thrown) {
+      // Its sender may hear of it inside an answer that is good otherwise: nobody else would tell the operator.
+      if (thrown instanceof ServiceError && thrown.kind === 'overloaded' && thrown.cause instanceof Error) {
+        log.warn('there was no room for a file', { error: String(thrown.cause) });
+      }
       await letGo(owner, blob);
       throw thrown;
     }
@@ -142,7 +150,10 @@ export function createFiles(needs: FilesNeeds): Files {
         }
         return kept;
       });
-      for (const { received } of drafts) held.delete(received.blob);
+      for (const { received } of drafts) {
+        held.delete(received.blob);
+        whole.delete(received.blob);
+      }
       return records;
     },
 

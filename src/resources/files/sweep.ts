@@ -57,7 +57,7 @@ export function startFileSweep({
 }
 
 /**
- * Reservations that nobody renews give their room back, and what was half deleted goes.
+ * Reservations that nobody renews give their room back, what came in for them goes, and so does what was half deleted.
  * @returns how many.
  */
 export async function sweepExpired({ store, blobs, clock }: SweepNeeds): Promise<number> {
@@ -69,6 +69,8 @@ export async function sweepExpired({ store, blobs, clock }: SweepNeeds): Promise
     let done = 0;
     for (const each of expired) {
       if (each.isReserved && !(await takeBack({ store, clock }, each, before))) continue;
+      // First, so that an upload which goes on all the same cannot become a blob behind our back.
+      await blobs.abandon(each.blob);
       await finishDelete({ store, blobs }, each.blob);
       done += 1;
       await turnOfOthers();
@@ -92,8 +94,8 @@ const takeBack = (
   });
 
 /**
- * Blobs that no record knows, and parts of blobs, if they are older than `before` (UTC ms). A record is there before its
- * blob and goes after it, so none of them is on its way.
+ * The last resort, for what no record leads to: blobs and parts of blobs, if they are older than `before` (UTC ms). A
+ * record is there before its blob and goes after it, so none of them is on its way.
  */
 export async function sweepOrphans(
   { store, blobs }: Pick<SweepNeeds, 'store' | 'blobs'>,

@@ -1,7 +1,10 @@
 import type { Dialect, Transaction } from 'kysely';
 import type { Database } from '../schema/database.ts';
 
-/** Everything in which one database differs from another. The SQL of the nouns is the same for all. */
+/**
+ * Everything in which one database differs from another. The SQL of the nouns is the same for all. Where a text with NUL in
+ * it cannot be asked for, the dialect sees to it that it finds nothing.
+ */
 export interface StoreDialect {
   /** For messages: which database this is, without credentials. */
   readonly name: string;

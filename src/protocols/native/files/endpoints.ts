@@ -36,7 +36,7 @@ const PURPOSE_DEFAULT = 'fine-tune';
 const FIELDS = ['purpose', 'descriptions', 'description'];
 
 /** Of these, the file that is refused fails and no other. */
-const FILE_FAILURES: readonly ErrorKind[] = ['too-large', 'storage-quota', 'count-quota'];
+const FILE_FAILURES: readonly ErrorKind[] = ['too-large', 'storage-quota', 'count-quota', 'overloaded'];
 
 const ListQuery = z.object({ ...pageFields(FILE_PAGE_MAX), purpose: z.string().optional() });
 
