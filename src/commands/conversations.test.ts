@@ -158,7 +158,7 @@ describe('parley conversations', () => {
     assert.deepEqual(await lines('erase', '--workspace', 'team-7', '--region', 'cn-beijing', '--yes', '--json'), [
       { conversations: 1, responses: 2 },
     ]);
-    assert.deepEqual((await left()).conversations, [ids[0], ids[2]]);
+    assert.deepEqual((await left()).conversations, [ids[0], ids[2]].toSorted());
     await run('erase', '--workspace', 'team-7', '--yes');
     assert.deepEqual((await left()).conversations, [ids[0]]);
   });
