@@ -9,6 +9,7 @@ import { type ConversationStore, createConversationStore } from './conversations
 import { createFileStore, type FileStore } from './files.ts';
 import { createFileTotals, type FileTotals } from './file-totals.ts';
 import { createItemStore, type ItemStore } from './items.ts';
+import { createJobStore, type JobStore } from './jobs.ts';
 import { createKeyStore, type KeyStore } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
@@ -22,6 +23,7 @@ export interface Tables {
   readonly files: FileStore;
   readonly fileTotals: FileTotals;
   readonly items: ItemStore;
+  readonly jobs: JobStore;
   readonly keys: KeyStore;
   readonly responses: ResponseStore;
 }
@@ -73,6 +75,7 @@ const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   files: createFileStore(db, run),
   fileTotals: createFileTotals(db, run),
   items: createItemStore(db, run),
+  jobs: createJobStore(db, run),
   keys: createKeyStore(db, run),
   responses: createResponseStore(db, run),
 });

@@ -2,6 +2,7 @@ import type { Migration } from '../migrate.ts';
 import { keys } from './0001-keys.ts';
 import { conversations } from './0002-conversations.ts';
 import { files } from './0003-files.ts';
+import { jobs } from './0004-jobs.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files];
+export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs];

@@ -1,6 +1,7 @@
 import type { ConversationsTable } from './conversations.ts';
 import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
+import type { JobsTable } from './jobs.ts';
 import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
@@ -12,6 +13,7 @@ export interface Database {
   file_totals: FileTotalsTable;
   files: FilesTable;
   items: ItemsTable;
+  jobs: JobsTable;
   keys: KeysTable;
   migrations: MigrationsTable;
   responses: ResponsesTable;
