@@ -13,7 +13,7 @@ import {
 import { playConnection, playHandler, playWorkers, type PlayedWorkers } from './__fixtures__/played-worker.ts';
 
 /** Longer than any pause of a failed job. */
-const LONG_MS = 600_000;
+const LONG_MS = 60_000;
 
 describe('the worker of jobs', () => {
   let world: PlayedWorkers;
