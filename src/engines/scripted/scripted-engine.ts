@@ -8,9 +8,10 @@ import { textOf } from '../../core/message.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
 import { abortReason } from '../abort-reason.ts';
+import { fitsBeside, isBackground } from '../background.ts';
 import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, SampledToken } from '../choice-output.ts';
-import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
+import type { EngineInput, EngineOwner, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
 import { createTriggers } from '../triggers.ts';
 import { createScriptedEmbeddings, SCRIPTED_DIMENSIONS, wordId } from './scripted-embeddings.ts';
 
@@ -74,25 +75,36 @@ export function createScriptedEngine({
     eosToken: '<|endoftext|>',
   };
   let busy = 0;
-  const waiting: (() => void)[] = [];
+  const waiting: Waiting[] = [];
 
-  const acquire = async (signal: AbortSignal): Promise<void> => {
-    while (busy >= sequences) {
-      await new Promise<void>((resolve, reject) => {
-        const turn = (): void => {
+  const admit = (): void => {
+    for (;;) {
+      const first = waiting.find(({ owner }) => !isBackground(owner)) ?? waiting[0];
+      if (!first || !fitsBeside(first.owner, { wanted: 1, taken: busy, total: sequences })) return;
+      waiting.splice(waiting.indexOf(first), 1);
+      busy++;
+      first.begin();
+    }
+  };
+
+  const acquire = (owner: EngineOwner, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const one: Waiting = {
+        owner,
+        begin() {
           signal.removeEventListener('abort', onAbort);
           resolve();
-        };
-        const onAbort = (): void => {
-          waiting.splice(waiting.indexOf(turn), 1);
-          reject(abortReason(signal));
-        };
-        waiting.push(turn);
-        signal.addEventListener('abort', onAbort, { once: true });
-      });
-    }
-    busy++;
-  };
+        },
+      };
+      const onAbort = (): void => {
+        waiting.splice(waiting.indexOf(one), 1);
+        reject(abortReason(signal));
+        admit();
+      };
+      waiting.push(one);
+      signal.addEventListener('abort', onAbort, { once: true });
+      admit();
+    });
 
   return {
     state: 'ready',
@@ -115,7 +127,7 @@ export function createScriptedEngine({
         );
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
-      await acquire(signal);
+      await acquire(request.owner, signal);
       const room = contextTokens - promptTokens;
       const maxTokens = Math.min(request.maxTokens ?? room, room);
       const linked = linkedAbort(signal);
@@ -149,7 +161,7 @@ export function createScriptedEngine({
         .finally(() => {
           linked.unlink();
           busy--;
-          waiting.shift()?.();
+          admit();
           onRunEnd?.({ id: request.id, isCancelled: run.signal.aborted });
         });
       return { promptTokens, cachedTokens: 0, maxTokens, batches: queue };
@@ -160,6 +172,11 @@ export function createScriptedEngine({
     embeddings: createScriptedEmbeddings({ textTokensMax: contextTokens }),
     close: async () => undefined,
   };
+}
+
+interface Waiting {
+  readonly owner: EngineOwner;
+  readonly begin: () => void;
 }
 
 interface Run {
