@@ -102,14 +102,17 @@ export const QUEUE_PLACES_MAX = 256;
  */
 export const BACKGROUND_PLACES_SHARE = 0.5;
 
-/** Ours: a background request may wait so many times as long in a queue as a live one: nobody watches it. Beyond: 503. */
-export const BACKGROUND_WAIT_FACTOR = 10;
+/**
+ * Ours: a background request may wait so many times as long in a queue as a live one: nobody watches it. Beyond: 503, for
+ * which a batch rests; much more of it would be taken from the time that a line may take in all.
+ */
+export const BACKGROUND_WAIT_FACTOR = 2;
 
 /**
  * Ours: ms after a live request for which the embedded engine keeps a sequence free for the next one. Later on background
  * runs have all of them, and the first live request sets one of these aside.
  */
-export const LIVE_EXPECTED_MS = 10_000;
+export const LIVE_EXPECTED_MS = 2_000;
 
 /** Ours: of so many slices of prefill of the embedded engine, one is a background prompt's although live ones are there. */
 export const BACKGROUND_SLICE_EVERY = 8;

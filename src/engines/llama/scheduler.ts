@@ -159,7 +159,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   /** Its sequence is somebody else's turn; whatever its cells held will be evaluated again. */
   const setAside = (job: Job): void => {
     job.isSetAside = true;
-    for (const choice of job.choices) choice.pending.unshift(...choice.slot.tokens);
+    for (const choice of job.choices) choice.pending = [...choice.slot.tokens, ...choice.pending];
     for (const slot of job.slots.splice(0)) slots.release(slot);
   };
 
@@ -167,7 +167,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     job.isSetAside = false;
     for (const choice of job.choices) {
       choice.slot = await takeSequence(job, choice.pending);
-      choice.pending.splice(0, choice.slot.tokens.length);
+      choice.pending = choice.pending.slice(choice.slot.tokens.length);
     }
   };
 

@@ -8,11 +8,12 @@ import { textOf } from '../../core/message.ts';
 import type { EngineEvent, TokenLogprob } from '../../core/event.ts';
 import { ENGINE_EVENTS_WAITING_MAX } from '../../core/limits.ts';
 import { abortReason } from '../abort-reason.ts';
-import { fitsBeside, isBackground } from '../background.ts';
 import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, SampledToken } from '../choice-output.ts';
-import type { EngineInput, EngineOwner, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
+import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
 import { createTriggers } from '../triggers.ts';
+import { createSequences } from './sequences.ts';
+import type { Sequence } from './sequences.ts';
 import { createScriptedEmbeddings, SCRIPTED_DIMENSIONS, wordId } from './scripted-embeddings.ts';
 
 /** What the engine does next. Tokens are pieces of text, or bytes, which may be halves of characters. */
@@ -74,37 +75,7 @@ export function createScriptedEngine({
     bosToken: '',
     eosToken: '<|endoftext|>',
   };
-  let busy = 0;
-  const waiting: Waiting[] = [];
-
-  const admit = (): void => {
-    for (;;) {
-      const first = waiting.find(({ owner }) => !isBackground(owner)) ?? waiting[0];
-      if (!first || !fitsBeside(first.owner, { wanted: 1, taken: busy, total: sequences })) return;
-      waiting.splice(waiting.indexOf(first), 1);
-      busy++;
-      first.begin();
-    }
-  };
-
-  const acquire = (owner: EngineOwner, signal: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const one: Waiting = {
-        owner,
-        begin() {
-          signal.removeEventListener('abort', onAbort);
-          resolve();
-        },
-      };
-      const onAbort = (): void => {
-        waiting.splice(waiting.indexOf(one), 1);
-        reject(abortReason(signal));
-        admit();
-      };
-      waiting.push(one);
-      signal.addEventListener('abort', onAbort, { once: true });
-      admit();
-    });
+  const free = createSequences(sequences);
 
   return {
     state: 'ready',
@@ -127,7 +98,7 @@ export function createScriptedEngine({
         );
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
-      await acquire(request.owner, signal);
+      const sequence = await free.take(request.owner, signal);
       const room = contextTokens - promptTokens;
       const maxTokens = Math.min(request.maxTokens ?? room, room);
       const linked = linkedAbort(signal);
@@ -142,6 +113,7 @@ export function createScriptedEngine({
         steps,
         promptTokens,
         tokensMax: maxTokens,
+        sequence,
         signal: linked.signal,
       };
       run.signal.addEventListener('abort', () => resume?.(), { once: true });
@@ -160,8 +132,7 @@ export function createScriptedEngine({
         )
         .finally(() => {
           linked.unlink();
-          busy--;
-          admit();
+          sequence.release();
           onRunEnd?.({ id: request.id, isCancelled: run.signal.aborted });
         });
       return { promptTokens, cachedTokens: 0, maxTokens, batches: queue };
@@ -174,16 +145,12 @@ export function createScriptedEngine({
   };
 }
 
-interface Waiting {
-  readonly owner: EngineOwner;
-  readonly begin: () => void;
-}
-
 interface Run {
   readonly request: EngineRequest;
   readonly steps: readonly Step[];
   readonly promptTokens: number;
   readonly tokensMax: number;
+  readonly sequence: Sequence;
   readonly signal: AbortSignal;
 }
 
@@ -196,7 +163,7 @@ interface Played {
 }
 
 async function play(
-  { request, steps, promptTokens, tokensMax, signal }: Run,
+  { request, steps, promptTokens, tokensMax, sequence, signal }: Run,
   push: (event: EngineEvent) => Promise<void> | undefined,
 ) {
   const triggers = createTriggers(request.phases);
@@ -246,6 +213,8 @@ async function play(
   };
 
   for (const step of steps) {
+    const held = sequence.held(signal);
+    if (held) await held;
     if (signal.aborted) throw abortReason(signal);
     switch (step.type) {
       case 'delay':
@@ -263,7 +232,10 @@ async function play(
         return;
       case 'tokens':
         for (const [at, token] of step.tokens.entries()) {
-          if (step.perTick && at > 0 && at % step.perTick === 0) await nextTick();
+          if (step.perTick && at > 0 && at % step.perTick === 0) {
+            await nextTick();
+            await sequence.held(signal);
+          }
           for (const of of choices) {
             if (signal.aborted) throw abortReason(signal);
             if (of.isOver) continue;
