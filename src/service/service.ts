@@ -58,7 +58,6 @@ import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -176,10 +175,9 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
-  const bell = createJobBell();
   const { blobs, limitsOf } = files;
   const sweeps = worker === undefined;
-  const batches = openBatches({ config, store, blobs, limitsOf, bell, clock, log, sweeps });
+  const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
