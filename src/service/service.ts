@@ -71,6 +71,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
@@ -174,6 +175,9 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
+  const { blobs, limitsOf } = files;
+  const sweeps = worker === undefined;
+  const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -226,6 +230,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     textRerank({ rank, strict }),
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
+    ...batches.endpoints,
     ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
@@ -331,6 +336,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await engines.close();
       await answerCheck.close();
       await retention.close();
+      await batches.close();
       await files.close();
       await store.close();
     },
