@@ -41,6 +41,7 @@ import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
 import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
+import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
 import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
@@ -56,6 +57,10 @@ import { createConversations } from '../resources/conversations/service.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
+import { createBackgroundResponses } from '../resources/responses/background-service.ts';
+import { startPastEvents } from '../resources/responses/past-events.ts';
+import { createRunBell } from '../resources/responses/run-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -158,7 +163,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
   const conversations = createConversations({ store, clock });
-  const responses = createResponses({ store, clock });
+  const runBell = createRunBell();
+  const jobBell = createJobBell();
+  const responses = createResponses({ store, clock, bell: runBell });
+  const background = createBackgroundResponses({ store, clock, ids: systemIds, tellChange, bell: runBell, jobBell });
   const listening = new Map<RegionId, string>();
   const files = await openFiles({
     config,
@@ -221,7 +229,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     textRerank({ rank, strict }),
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
-    ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...responseEndpoints({ responses, background, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),
@@ -258,6 +266,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   // Of several processes the primary sees to it for all.
   const kept = worker === undefined ? { conversationsDays, responsesDays } : NOTHING_ENDS;
   const retention = startRetention({ store, clock, log, ...kept });
+  const pastEvents = worker === undefined ? startPastEvents({ store, clock, log }) : undefined;
 
   const useModels = async (section: ModelsSection): Promise<void> => {
     catalogue.replace(await openCatalogue(section));
@@ -312,6 +321,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await engines.close();
       await answerCheck.close();
       await retention.close();
+      await pastEvents?.close();
       await files.close();
       await store.close();
     },

@@ -1,3 +1,4 @@
+import type { BackgroundRunsTable, ResponseEventsTable } from './background.ts';
 import type { ConversationsTable } from './conversations.ts';
 import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
@@ -8,6 +9,7 @@ import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
 
 export interface Database {
+  background_runs: BackgroundRunsTable;
   conversations: ConversationsTable;
   file_counts: FileCountsTable;
   file_totals: FileTotalsTable;
@@ -16,6 +18,7 @@ export interface Database {
   jobs: JobsTable;
   keys: KeysTable;
   migrations: MigrationsTable;
+  response_events: ResponseEventsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
 }
