@@ -611,6 +611,9 @@ export const TURN_RETRY_SECONDS = TURN_LEASE_MS / 2_000;
 /** Ours: responses of one key that are made while nobody waits and have not ended. Beyond: 429. */
 export const BACKGROUND_UNFINISHED_MAX = 64;
 
+/** Ours: of these, how many one process makes at a time. Beyond: they wait. */
+export const BACKGROUND_AT_ONCE = 32;
+
 /** Ours: how long, in ms, the events of such a response are kept after its end. Beyond: they cannot be streamed again, 400. */
 export const BACKGROUND_EVENTS_MS = 3_600_000;
 

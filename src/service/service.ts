@@ -40,6 +40,7 @@ import { conversationEndpoints } from '../protocols/compatible/conversations/end
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
+import { backgroundAnswer } from '../protocols/compatible/responses/background-answer.ts';
 import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
 import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
@@ -53,13 +54,13 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
+import { responseJob } from '../jobs/kinds/response.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createBackgroundResponses } from '../resources/responses/background-service.ts';
 import { startPastEvents } from '../resources/responses/past-events.ts';
 import { createRunBell } from '../resources/responses/run-bell.ts';
@@ -169,7 +170,6 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const jobBell = createJobBell();
   const conversations = createConversations({ store, clock });
   const runBell = createRunBell();
-  const jobBell = createJobBell();
   const responses = createResponses({ store, clock, bell: runBell });
   const background = createBackgroundResponses({ store, clock, ids: systemIds, tellChange, bell: runBell, jobBell });
   const listening = new Map<RegionId, string>();
@@ -270,7 +270,18 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   // Whoever listens works, too: of several processes each, but for the primary.
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: {},
+    handlers: {
+      response: responseJob({
+        background,
+        bell: runBell,
+        keys,
+        clock,
+        ids: systemIds,
+        log,
+        deadlineMs: config.limits.deadlineStreamMs,
+        answer: backgroundAnswer({ responses, background, fitHistory, ids: systemIds, ...asking }),
+      }),
+    },
     bell: jobBell,
     clock,
     log,

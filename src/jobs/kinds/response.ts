@@ -2,7 +2,7 @@ import type { RequestContext, RequestLog } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { ErrorKind } from '../../core/error.ts';
 import type { Ids } from '../../core/id.ts';
-import { BACKGROUND_RETRY_MS, BACKGROUND_WAIT_MS } from '../../core/limits.ts';
+import { BACKGROUND_AT_ONCE, BACKGROUND_RETRY_MS, BACKGROUND_WAIT_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { linkedAbort } from '../../lib/linked-abort.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -74,6 +74,11 @@ export function responseJob(needs: ResponseJobNeeds): JobHandler {
       if (signal.aborted) throw thrown;
       const reason: unknown = work.signal.reason;
       const error = ServiceError.from(work.signal.aborted ? reason : thrown);
+      // Whoever ended it has cancelled its job, or removed it: that is seen with the next look.
+      if (error.kind === 'cancelled') {
+        written(error.kind);
+        return { type: 'again', afterMs: 0 };
+      }
       const isEarly = clock.now() - createdAt < BACKGROUND_WAIT_MS;
       if (WAITS.has(error.kind) && isEarly && (await isWaiting(id)))
         return { type: 'again', afterMs: BACKGROUND_RETRY_MS };
@@ -91,6 +96,7 @@ export function responseJob(needs: ResponseJobNeeds): JobHandler {
   const isWaiting = async (id: string): Promise<boolean> => (await background.findWaiting(id))?.isBroken === false;
 
   return {
+    atOnce: BACKGROUND_AT_ONCE,
     async run({ job, signal }) {
       const run = await background.findWaiting(job.subject);
       if (!run) return DONE;
