@@ -170,7 +170,7 @@ describe('a response that nobody waits for', () => {
     const older = await begin('resp_1', 1);
     const newer = await begin('resp_1', 2);
     assert.equal(newer.nextSequence, 3);
-    older.tell(event(3, 'of the older'));
+    void older.tell(event(3, 'of the older'));
     await tick();
     assert.deepEqual(
       aborted.map(({ kind }) => kind),
@@ -186,7 +186,7 @@ describe('a response that nobody waits for', () => {
     await background.enqueue(OWNER, wish('resp_1', STREAMED));
     const running = await begin('resp_1');
     assert.equal((await background.findWaiting('resp_1'))?.isBroken, false);
-    running.tell(event(3, 'a') + event(4, 'b'));
+    void running.tell(event(3, 'a') + event(4, 'b'));
     await tick();
     assert.equal((await background.findWaiting('resp_1'))?.isBroken, true);
     running.close();

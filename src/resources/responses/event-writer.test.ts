@@ -51,16 +51,16 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 describe('events that are written', () => {
   it('are written at once after a silence, and then together', async () => {
     const { writer, written, tick } = room({ first: 3 });
-    writer.push(event('a') + event('b'));
+    void writer.push(event('a') + event('b'));
     await settled();
-    writer.push(event('c'));
-    writer.push(event('d'));
+    void writer.push(event('c'));
+    void writer.push(event('d'));
     await settled();
     assert.deepEqual(written, [{ first: 3, texts: [event('a'), event('b')] }]);
     await tick();
     assert.deepEqual(written[1], { first: 5, texts: [event('c'), event('d')] });
     await tick();
-    writer.push(event('e'));
+    void writer.push(event('e'));
     await settled();
     assert.deepEqual(written[2], { first: 7, texts: [event('e')] });
   });
@@ -68,8 +68,8 @@ describe('events that are written', () => {
   it('are given back at the end where they are not written yet, behind what is being written', async () => {
     const { writer, written, hold, isClosed } = room();
     const goOn = hold();
-    writer.push(event('a'));
-    writer.push(event('b'));
+    void writer.push(event('a'));
+    void writer.push(event('b'));
     const end = writer.end(event('c'));
     goOn();
     assert.deepEqual(await end, { first: 1, texts: [event('b'), event('c')] });
@@ -80,7 +80,7 @@ describe('events that are written', () => {
   it('wait for room where the store is slower than they come', async () => {
     const { writer, written, hold } = room();
     const goOn = hold();
-    writer.push(event('a'));
+    void writer.push(event('a'));
     const much = event('x'.repeat(BACKGROUND_WRITE_CHARS_MAX));
     let hasRoom = false;
     const waiting = writer.push(much)?.then(() => (hasRoom = true));
@@ -98,9 +98,9 @@ describe('events that are written', () => {
   it('are never written twice at a time', async () => {
     const { writer, written, hold, tick } = room();
     const goOn = hold();
-    writer.push(event('a'));
+    void writer.push(event('a'));
     for (const text of ['b', 'c']) {
-      writer.push(event(text) + event('x'.repeat(BACKGROUND_WRITE_CHARS_MAX)));
+      void writer.push(event(text) + event('x'.repeat(BACKGROUND_WRITE_CHARS_MAX)));
       await tick();
     }
     goOn();
@@ -117,9 +117,9 @@ describe('events that are written', () => {
   it('end with the first failure, which is told once', async () => {
     const { writer, written, failures, failNext, tick } = room();
     failNext(new Error('disk'));
-    writer.push(event('a'));
+    void writer.push(event('a'));
     await settled();
-    writer.push(event('b'));
+    void writer.push(event('b'));
     await tick();
     assert.deepEqual([written, failures.length], [[], 1]);
     await assert.rejects(writer.end(event('c')), { kind: 'internal' });
@@ -127,9 +127,9 @@ describe('events that are written', () => {
 
   it('have a bound for all of them, those before included', async () => {
     const { writer, failures } = room({ charsBefore: BACKGROUND_EVENT_CHARS_MAX - event('').length });
-    writer.push(event(''));
+    void writer.push(event(''));
     assert.deepEqual(failures, []);
-    writer.push(event(''));
+    void writer.push(event(''));
     assert.equal(Reflect.get(Object(failures[0]), 'kind'), 'too-large');
     await assert.rejects(writer.end(event('c')), { kind: 'too-large' });
   });

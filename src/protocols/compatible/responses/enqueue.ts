@@ -50,8 +50,11 @@ export async function enqueue(
   });
   const headers = { ...ignoredHeader(ignored([])), ...droppedHeader(before.olderItems) };
   if (!isStreamed) return json(response, headers);
-  return stream(await background.tail(owner, id, -1), tailStream(), headers);
+  return stream(await background.tail(owner, id, ALL), tailStream(ALL), headers);
 }
+
+/** Behind no event. */
+const ALL = -1;
 
 /** What opens the servers of its tools is not kept, and not needed: they are not asked. */
 function bodyToKeep(body: unknown, { wire: { tools } }: Asked): string {

@@ -28,7 +28,7 @@ export function storedResponses({ responses, background, strict = false }: Store
       async handle({ params: { id = '' }, query }, { owner }) {
         const { isStreamed, after, unknown } = retrievalOf(query, { strict });
         const headers = ignoredHeader(unknown);
-        if (isStreamed) return stream(await background.tail(owner, id, after), tailStream(), headers);
+        if (isStreamed) return stream(await background.tail(owner, id, after), tailStream(after), headers);
         const { json: told } = await responses.find(owner, id);
         return json(JSON.parse(told), headers);
       },

@@ -5,8 +5,12 @@ import { EVENT_STREAM } from './stream.ts';
 
 const SEQUENCE = /"sequence_number":(\d+)\}\n\n$/;
 
-/** Events that are frames already. It ends where they do: whoever was cut off before asks for what comes behind. */
-export function tailStream(): StreamEncoder<string> {
+/**
+ * Events that are frames already. It ends where they do: whoever was cut off before asks for what comes behind.
+ *
+ * @param after Number of the event behind which it begins.
+ */
+export function tailStream(after: number): StreamEncoder<string> {
   let last = '';
   return {
     contentType: EVENT_STREAM,
@@ -19,7 +23,7 @@ export function tailStream(): StreamEncoder<string> {
     fail(error) {
       // None of the response's own events: its number is that of the last one, behind which a reader goes on.
       const { code, message } = codeAndMessage(error);
-      const sequence = Number(SEQUENCE.exec(last)?.[1] ?? 0);
+      const sequence = Number(SEQUENCE.exec(last)?.[1] ?? Math.max(0, after));
       const data = JSON.stringify({ type: 'error', code, message, param: null, sequence_number: sequence });
       return `event:error\n:HTTP_STATUS/${status(error.kind)}\ndata:${escapeLineEnds(data)}\n\n`;
     },
