@@ -33,7 +33,7 @@ const PATIENCE_MS = 20_000;
 
 const says = (...steps: readonly unknown[]): string => `script:${JSON.stringify(steps)}`;
 const HANGS = says('One ', { hang: true });
-const SLOW = says('One ', { delay: 250 }, 'two ', { delay: 250 }, 'three.');
+const SLOW = says('One ', { delayMs: 250 }, 'two ', { delayMs: 250 }, 'three.');
 const ENDS = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
 
 const eventsOf = (text: string): Event[] =>
