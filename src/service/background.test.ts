@@ -4,7 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
+import { systemIds } from '../core/id.ts';
+import { TURN_LEASE_MS } from '../core/limits.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createSseParser } from '../lib/sse.ts';
+import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
+import { createBackgroundResponses } from '../resources/responses/background-service.ts';
+import { createRunBell } from '../resources/responses/run-bell.ts';
+import { sqliteDialect } from '../store/dialects/sqlite.ts';
+import { openStore } from '../store/store.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
@@ -46,6 +55,7 @@ describe('responses in the background', () => {
   const services: Service[] = [];
   const urls: string[] = [];
   let key = '';
+  let keyId = '';
 
   before(async () => {
     const quiet = () => undefined;
@@ -63,6 +73,7 @@ describe('responses in the background', () => {
       expiresAt: undefined,
     });
     key = made?.secret ?? assert.fail();
+    keyId = made?.record.id ?? assert.fail();
   });
   after(async () => {
     for (const service of services) await service.close();
@@ -190,6 +201,33 @@ describe('responses in the background', () => {
       assert.deepEqual(told.at(-1)?.response, await ended(1, id));
       const beyond = await ask(1, 'GET', `${MODERN}/${id}?stream=true&starting_after=${told.length + 5}`);
       assert.deepEqual([beyond.status, beyond.text], [200, '']);
+    }
+  });
+
+  test('wait for their conversation where it was taken after they were asked for', async () => {
+    const store = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
+    try {
+      const owner = { region: 'cn-beijing', workspace: 'primary', keyId } as const;
+      const id = await conversation();
+      const [waiting, turn] = ['resp_waiting', 'resp_other'];
+      const now = Date.now();
+      assert.ok(await store.conversations.takeTurn(owner, id, { turn, until: now + 2 * TURN_LEASE_MS, now }));
+      const unused = { bell: createRunBell(), jobBell: createJobBell() };
+      const background = createBackgroundResponses({
+        ...{ store, clock: systemClock, ids: systemIds, tellChange },
+        ...unused,
+      });
+      const body = JSON.stringify(asked({ input: says('Hello.'), conversation: id }));
+      await background.enqueue(owner, { id: waiting, conversation: id, body, json: '{"status":"queued"}' });
+      await until('it was tried more than once', async () =>
+        Number((await store.jobs.findBySubject('response', waiting))?.attempt) > 1 ? true : undefined,
+      );
+      assert.equal((await ask(0, 'GET', `${MODERN}/${waiting}`)).body.status, 'queued');
+      await store.conversations.releaseTurn(owner, id, turn);
+      assert.equal((await ended(1, waiting)).status, 'completed');
+      assert.deepEqual(await itemsIn(id), ['user', 'assistant']);
+    } finally {
+      await store.close();
     }
   });
 

@@ -14,6 +14,7 @@ function room({ first = 0, charsBefore = 0 } = {}) {
   let failWith: Error | undefined;
   let tick = () => undefined as void;
   let isClosed = false;
+  let writing = 0;
   const writer = createEventWriter({
     first,
     charsBefore,
@@ -22,7 +23,9 @@ function room({ first = 0, charsBefore = 0 } = {}) {
       return () => void (isClosed = true);
     },
     async write(chunk) {
+      assert.equal(++writing, 1, 'two writes at a time');
       await gate;
+      writing -= 1;
       if (failWith) throw failWith;
       written.push(chunk);
     },
@@ -70,7 +73,10 @@ describe('events that are written', () => {
     const goOn = hold();
     void writer.push(event('a'));
     void writer.push(event('b'));
-    const end = writer.end(event('c'));
+    let isOver = false;
+    const end = writer.end(event('c')).finally(() => (isOver = true));
+    await settled();
+    assert.equal(isOver, false);
     goOn();
     assert.deepEqual(await end, { first: 1, texts: [event('b'), event('c')] });
     assert.deepEqual(written, [{ first: 0, texts: [event('a')] }]);
@@ -96,7 +102,7 @@ describe('events that are written', () => {
   });
 
   it('are never written twice at a time', async () => {
-    const { writer, written, hold, tick } = room();
+    const { writer, written, failures, hold, tick } = room();
     const goOn = hold();
     void writer.push(event('a'));
     for (const text of ['b', 'c']) {

@@ -33,7 +33,6 @@ export async function* tail({ store, bell, every }: TailNeeds, id: string, after
         const chunks = await store.responseEvents.read(id, { from: next, chunksMax: BACKGROUND_CHUNKS_MAX });
         const events: string[] = [];
         for (const { first, texts } of chunks) {
-          if (first > next) break;
           const more = texts.slice(next - first);
           next += more.length;
           events.push(...more);

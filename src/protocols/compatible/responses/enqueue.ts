@@ -30,8 +30,9 @@ interface Waiting {
 export async function enqueue(
   { id, asked, body }: Waiting,
   { background, clock }: Needs,
-  { owner }: RequestContext,
+  { owner, log }: RequestContext,
 ): Promise<Reply> {
+  log.add({ response: id });
   const { wire, entry, wish } = asked;
   const before = await background.look(owner, wish);
   const { ignored } = await asked.goOn(before);
