@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
 import { systemIds } from '../core/id.ts';
@@ -103,7 +104,7 @@ describe('responses in the background', () => {
     for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
       const seen = await look();
       if (seen !== undefined) return seen;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await turnOfOthers();
     }
     return assert.fail(`not within ${PATIENCE_MS} ms: ${what}`);
   };
