@@ -178,17 +178,23 @@ describe('the job of a response', () => {
   });
 
   it('stops at once when somebody of this process ended the response', async () => {
+    const seen: boolean[] = [];
     const { result, bell, did } = room({
       answer: async (context) => {
         const over = aborted(context);
-        bell.ring('resp_other', 'ended');
-        bell.ring('resp_1', 'told');
-        assert.equal(context.signal.aborted, false);
-        bell.ring('resp_1', 'ended');
+        for (const [id, news] of [
+          ['resp_other', 'ended'],
+          ['resp_1', 'told'],
+          ['resp_1', 'ended'],
+        ] as const) {
+          bell.ring(id, news);
+          seen.push(context.signal.aborted);
+        }
         await over;
       },
     });
     assert.deepEqual([await result(), did], [{ type: 'again', afterMs: 0 }, []]);
+    assert.deepEqual(seen, [false, false, true]);
   });
 
   it('leaves the rest to others when its job is taken from it', async () => {

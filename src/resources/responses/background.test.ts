@@ -262,6 +262,29 @@ describe('the events of a response', () => {
     assert.deepEqual(await store.responseEvents.read('resp_1', { from: 0, chunksMax: 1 }), []);
   });
 
+  it('are heard at once by readers in the process that makes them, and at their next look by others', async () => {
+    await background.enqueue(OWNER, wish('resp_1', STREAMED));
+    const running = await begin('resp_1');
+    const [here, there] = await Promise.all(
+      [background, elsewhere].map(async (from) => (await from.tail(OWNER, 'resp_1', 2))[Symbol.asyncIterator]()),
+    );
+    const heard: string[] = [];
+    const hear = (who: string) => () => void heard.push(who);
+    let nexts = [here?.next().then(hear('here')), there?.next().then(hear('there'))];
+    void running.tell(event(3, 'a'));
+    await nexts[0];
+    assert.deepEqual(heard, ['here']);
+    await tick();
+    await nexts[1];
+    nexts = [here?.next().then(hear('here')), there?.next().then(hear('there'))];
+    await complete('resp_1', running, event(4, 'completed'));
+    await nexts[0];
+    assert.deepEqual(heard, ['here', 'there', 'here']);
+    await tick();
+    await nexts[1];
+    for (const reader of [here, there]) assert.equal((await reader?.next())?.done, true);
+  });
+
   it('let go of their reader at once when that leaves in mid-answer', async () => {
     await background.enqueue(OWNER, wish('resp_1', STREAMED));
     for await (const _ of await background.tail(OWNER, 'resp_1', -1)) break;

@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import type { ModelEntry } from '../../../catalogue/model.ts';
+import type { RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
+import { systemClock } from '../../../lib/clock.ts';
 import { createSseParser } from '../../../lib/sse.ts';
-import type { Change } from '../../../resources/responses/background.ts';
+import type { BackgroundWish, Change } from '../../../resources/responses/background.ts';
 import { parseBody } from '../../parse.ts';
 import { encodeQueued } from './encode.ts';
+import { enqueue } from './enqueue.ts';
 import { askedFields } from './head.ts';
 import { checkRules } from './rules.ts';
 import { ResponseBody } from './schema.ts';
@@ -27,6 +31,24 @@ const head = {
 };
 const queued = JSON.stringify(encodeQueued({ ...head, asked: { ...head.asked, instructions: 'line\u2028end' } }));
 const FAILURE = new ServiceError('engine-failed', 'The process\nended.');
+
+const ENTRY: ModelEntry = {
+  name: 'm',
+  description: '',
+  runs: { type: 'none', reason: '' },
+  contextTokens: 100,
+  abilities: {},
+  interfaces: ['responses'],
+  sampling: {},
+  created: 0,
+};
+const TURN = { input: [], turns: 0, without: () => assert.fail('nothing is generated'), itemsLeftOut: () => 0 };
+const CONTEXT: RequestContext = {
+  requestId: 'r',
+  owner: { workspace: 'w', region: 'cn-beijing', keyId: 'k' },
+  signal: new AbortController().signal,
+  log: { add: () => undefined, warn: () => undefined },
+};
 
 const eventOf = (text: string) => {
   const [frame] = createSseParser({ sizeMax: 1e6 }).push(text);
@@ -70,6 +92,40 @@ describe('a response that nobody waits for', () => {
     ] as const;
     const whole = live.push(events) + live.fail(FAILURE);
     assert.equal(whole.slice(whole.indexOf('id:3\n')), later.push(events) + later.fail(FAILURE));
+  });
+
+  test('keeps what was asked without what opens the servers of its tools', async () => {
+    const tools = [
+      { type: 'mcp', server_url: 'https://tools.example', headers: { a: 'hidden' }, authorization: 'hidden' },
+      { type: 'function', name: 'f', parameters: { type: 'object' } },
+    ];
+    const body = { model: 'm', input: 'Hi', background: true, made_up: 7 };
+    const kept: BackgroundWish[] = [];
+    for (const asked of [body, { ...body, tools }]) {
+      const read = parseBody(ResponseBody, asked);
+      await enqueue(
+        {
+          id: 'resp_1',
+          body: asked,
+          asked: { wire: read.wire, entry: ENTRY, wish: {}, goOn: async () => ({ ...TURN, ignored: () => [] }) },
+        },
+        {
+          background: {
+            look: async () => ({ history: [], olderItems: 0 }),
+            enqueue: async (_, wish) => void kept.push(wish),
+            tail: () => assert.fail('it is not streamed'),
+          },
+          clock: systemClock,
+        },
+        CONTEXT,
+      );
+    }
+    assert.doesNotMatch(JSON.stringify(kept), /hidden/);
+    const [plain, withTools] = kept.map(({ body: text }) => JSON.parse(text) as Record<string, unknown>);
+    assert.deepEqual(plain, body);
+    const [mcp, named] = tools;
+    const open = { type: mcp?.type, server_url: mcp?.server_url };
+    assert.deepEqual(withTools, { ...body, tools: [open, named] });
   });
 
   test('is refused without being kept, and not with', () => {
