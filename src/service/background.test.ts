@@ -214,10 +214,8 @@ describe('responses in the background', () => {
       const now = Date.now();
       assert.ok(await store.conversations.takeTurn(owner, id, { turn, until: now + 2 * TURN_LEASE_MS, now }));
       const unused = { bell: createRunBell(), jobBell: createJobBell() };
-      const background = createBackgroundResponses({
-        ...{ store, clock: systemClock, ids: systemIds, tellChange },
-        ...unused,
-      });
+      const needs = { store, clock: systemClock, ids: systemIds, tellChange };
+      const background = createBackgroundResponses({ ...needs, ...unused });
       const body = JSON.stringify(asked({ input: says('Hello.'), conversation: id }));
       await background.enqueue(owner, { id: waiting, conversation: id, body, json: '{"status":"queued"}' });
       await until('it was tried more than once', async () =>

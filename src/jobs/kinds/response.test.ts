@@ -179,9 +179,10 @@ describe('the job of a response', () => {
 
   it('stops at once when somebody of this process ended the response', async () => {
     const seen: boolean[] = [];
-    const { result, bell, did } = room({
+    const { result, bell, did, leave } = room({
       answer: async (context) => {
         const over = aborted(context);
+        leave(undefined);
         for (const [id, news] of [
           ['resp_other', 'ended'],
           ['resp_1', 'told'],
@@ -195,6 +196,11 @@ describe('the job of a response', () => {
     });
     assert.deepEqual([await result(), did], [{ type: 'again', afterMs: 0 }, []]);
     assert.deepEqual(seen, [false, false, true]);
+  });
+
+  it('fails where something else was cancelled than the response, instead of trying for ever', async () => {
+    const { result, did } = room({ answer: refuse(new ServiceError('cancelled', '')) });
+    assert.deepEqual([await result(), did], [DONE, ['resp_1 failed cancelled 3']]);
   });
 
   it('leaves the rest to others when its job is taken from it', async () => {

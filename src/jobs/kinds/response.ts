@@ -75,7 +75,7 @@ export function responseJob(needs: ResponseJobNeeds): JobHandler {
       const reason: unknown = work.signal.reason;
       const error = ServiceError.from(work.signal.aborted ? reason : thrown);
       // Whoever ended it has cancelled its job, or removed it: that is seen with the next look.
-      if (error.kind === 'cancelled') {
+      if (error.kind === 'cancelled' && !(await background.findWaiting(id))) {
         written(error.kind);
         return { type: 'again', afterMs: 0 };
       }
