@@ -632,6 +632,39 @@ export const TURN_RENEW_MS = 2_500;
 /** Ours: when, in s, a caller whose conversation is taken may try again. A client that does so twice outlives the lease of a dead turn. */
 export const TURN_RETRY_SECONDS = TURN_LEASE_MS / 2_000;
 
+/** Ours: responses of one key that are made while nobody waits and have not ended. Beyond: 429. */
+export const BACKGROUND_UNFINISHED_MAX = 64;
+
+/** Ours: of these, how many one process makes at a time. Beyond: they wait. */
+export const BACKGROUND_AT_ONCE = 32;
+
+/** Ours: how long, in ms, the events of such a response are kept after its end. Beyond: they cannot be streamed again, 400. */
+export const BACKGROUND_EVENTS_MS = 3_600_000;
+
+/** Ours: ms between looks for events that are kept no longer; such responses that are cleared at once. */
+export const BACKGROUND_EVENTS_LOOK_MS = 300_000;
+export const BACKGROUND_EVENTS_PAGE_MAX = 50;
+
+/** Ours: characters of all events of such a response. Beyond: it fails. */
+export const BACKGROUND_EVENT_CHARS_MAX = 64 * 1024 * 1024;
+
+/** Ours: ms between its writes of events, and characters of them that wait. Beyond: the engine waits. */
+export const BACKGROUND_WRITE_MS = 100;
+export const BACKGROUND_WRITE_CHARS_MAX = 256 * 1024;
+
+/** Ours: ms between looks for events that another process writes, and rows of them that are read at once. */
+export const BACKGROUND_LOOK_MS = 150;
+export const BACKGROUND_CHUNKS_MAX = 16;
+
+/**
+ * Ours: how long, in ms from its making, such a response waits where a live one is refused for now: its conversation is taken,
+ * the queue is full. Beyond: it fails with that refusal.
+ */
+export const BACKGROUND_WAIT_MS = 600_000;
+
+/** Ours: ms between its tries meanwhile. */
+export const BACKGROUND_RETRY_MS = 1_000;
+
 /** Ours: ms between looks for what has passed its age. */
 export const RETENTION_LOOK_MS = 3_600_000;
 

@@ -562,7 +562,7 @@ describe('the responses interface', () => {
       { input: 'Hi', conversation: 'c', previous_response_id: 'r' },
       'previous_response_id',
     ],
-    ['background', { input: 'Hi', background: true }, 'background'],
+    ['background that is not kept', { input: 'Hi', background: true, store: false }, 'store'],
     ['a prompt template', { input: 'Hi', prompt: { id: 'p' } }, 'prompt'],
     ['a temperature of 2', { input: 'Hi', temperature: 2 }, 'temperature'],
     ['a top_p of 0', { input: 'Hi', top_p: 0 }, 'top_p'],

@@ -40,7 +40,9 @@ import { conversationEndpoints } from '../protocols/compatible/conversations/end
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
+import { backgroundAnswer } from '../protocols/compatible/responses/background-answer.ts';
 import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
+import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
 import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
@@ -52,12 +54,16 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
+import { responseJob } from '../jobs/kinds/response.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
+import { createBackgroundResponses } from '../resources/responses/background-service.ts';
+import { startPastEvents } from '../resources/responses/past-events.ts';
+import { createRunBell } from '../resources/responses/run-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -164,7 +170,9 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const keys = createKeys({ store, clock });
   const jobBell = createJobBell();
   const conversations = createConversations({ store, clock });
-  const responses = createResponses({ store, clock });
+  const runBell = createRunBell();
+  const responses = createResponses({ store, clock, bell: runBell });
+  const background = createBackgroundResponses({ store, clock, ids: systemIds, tellChange, bell: runBell, jobBell });
   const listening = new Map<RegionId, string>();
   const files = await openFiles({
     config,
@@ -231,7 +239,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
     ...batches.endpoints,
-    ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...responseEndpoints({ responses, background, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),
@@ -267,7 +275,18 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   // Whoever listens works, too: of several processes each, but for the primary.
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: {},
+    handlers: {
+      response: responseJob({
+        background,
+        bell: runBell,
+        keys,
+        clock,
+        ids: systemIds,
+        log,
+        deadlineMs: config.limits.deadlineStreamMs,
+        answer: backgroundAnswer({ responses, background, fitHistory, ids: systemIds, ...asking }),
+      }),
+    },
     bell: jobBell,
     clock,
     log,
@@ -279,6 +298,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   // Of several processes the primary sees to it for all.
   const kept = worker === undefined ? { conversationsDays, responsesDays } : NOTHING_ENDS;
   const retention = startRetention({ store, clock, log, ...kept });
+  const pastEvents = worker === undefined ? startPastEvents({ store, clock, log }) : undefined;
 
   const useModels = async (section: ModelsSection): Promise<void> => {
     catalogue.replace(await openCatalogue(section));
@@ -337,6 +357,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await answerCheck.close();
       await retention.close();
       await batches.close();
+      await pastEvents?.close();
       await files.close();
       await store.close();
     },

@@ -1,4 +1,5 @@
 import type { BatchesTable, BatchLinesTable } from './batches.ts';
+import type { BackgroundRunsTable, ResponseEventsTable } from './background.ts';
 import type { ConversationsTable } from './conversations.ts';
 import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
@@ -11,6 +12,7 @@ import type { SequencesTable } from './sequences.ts';
 export interface Database {
   batch_lines: BatchLinesTable;
   batches: BatchesTable;
+  background_runs: BackgroundRunsTable;
   conversations: ConversationsTable;
   file_counts: FileCountsTable;
   file_totals: FileTotalsTable;
@@ -19,6 +21,7 @@ export interface Database {
   jobs: JobsTable;
   keys: KeysTable;
   migrations: MigrationsTable;
+  response_events: ResponseEventsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
 }

@@ -64,6 +64,7 @@ async function asked(
       }),
       findItems: async () => new Map(),
     },
+    background: { look: () => assert.fail(), enqueue: () => assert.fail(), tail: () => assert.fail() },
     fitHistory: async ({ turns }) => ({
       batches: (async function* () {
         yield EVENTS;
