@@ -857,3 +857,6 @@ export const JOB_SWEEP_PAGE_MAX = 500;
 /** Ours: jobs that `parley jobs list` shows, where nothing is asked for and at most. Beyond: refused. */
 export const JOB_LIST_DEFAULT = 20;
 export const JOB_LIST_MAX = 500;
+
+/** Ours: times that reading a document may fail for reasons that are not its own. Beyond: its status is error. */
+export const EXTRACT_TRIES = 3;

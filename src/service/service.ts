@@ -16,6 +16,7 @@ import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { findProgram, programVersion } from '../engines/command/find-program.ts';
+import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
@@ -30,6 +31,7 @@ import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
+import { extractJob } from '../jobs/kinds/extract.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -58,7 +60,6 @@ import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -173,13 +174,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     store,
     clock,
     log,
+    bell: jobBell,
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
-  const bell = createJobBell();
   const { blobs, limitsOf } = files;
+  const extract = createExtract();
   const sweeps = worker === undefined;
-  const batches = openBatches({ config, store, blobs, limitsOf, bell, clock, log, sweeps });
+  const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -269,7 +271,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   // Whoever listens works, too: of several processes each, but for the primary.
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: {},
+    handlers: { extract: extractJob({ store, blobs, extract, ids: systemIds, clock }) },
     bell: jobBell,
     clock,
     log,

@@ -18,6 +18,7 @@ import { MIGRATIONS } from './migrations/migrations.ts';
 import { createResponseStore, type ResponseStore } from './responses.ts';
 import type { Run } from './run.ts';
 import type { Database } from './schema/database.ts';
+import { createTextStore, type TextStore } from './texts.ts';
 
 /** The nouns, each with all of its SQL. */
 export interface Tables {
@@ -30,6 +31,7 @@ export interface Tables {
   readonly jobs: JobStore;
   readonly keys: KeyStore;
   readonly responses: ResponseStore;
+  readonly texts: TextStore;
 }
 
 /** Every failure of the database is a ServiceError `internal` with the reason as its cause; `overloaded` where its disk is full. */
@@ -84,6 +86,7 @@ const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   jobs: createJobStore(db, run),
   keys: createKeyStore(db, run),
   responses: createResponseStore(db, run),
+  texts: createTextStore(db, run),
 });
 
 async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {

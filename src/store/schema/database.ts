@@ -7,6 +7,7 @@ import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
+import type { TextsTable } from './texts.ts';
 
 export interface Database {
   batch_lines: BatchLinesTable;
@@ -21,4 +22,5 @@ export interface Database {
   migrations: MigrationsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
+  texts: TextsTable;
 }
