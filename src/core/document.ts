@@ -1,4 +1,5 @@
 import type { Owner } from './context.ts';
+import type { Part } from './message.ts';
 
 /** A file of a caller's as a prompt needs it. */
 export type FoundDocument =
@@ -34,3 +35,17 @@ export function fileIdsIn(text: string): readonly string[] | undefined {
   });
   return ids.every((id) => ID.test(id)) ? ids : undefined;
 }
+
+interface Naming {
+  readonly isOptional: boolean;
+  /** Wanted for all of them together. */
+  readonly cache?: 'ephemeral' | undefined;
+}
+
+/** Parts of a message that stand for files of these ids. */
+export const documentParts = (ids: readonly string[], { isOptional, cache }: Naming): readonly Part[] =>
+  ids.map((id, index) => ({
+    type: 'document',
+    source: { type: 'file', id, isOptional },
+    ...(cache && index === ids.length - 1 ? { cache } : {}),
+  }));

@@ -860,3 +860,7 @@ export const JOB_LIST_MAX = 500;
 
 /** Ours: times that reading a document may fail for reasons that are not its own. Beyond: its status is error. */
 export const EXTRACT_TRIES = 3;
+
+/** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
+export const DOCUMENTS_KEPT_MAX = 32;
+export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;

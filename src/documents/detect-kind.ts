@@ -80,7 +80,9 @@ export function detectKind(bytes: Uint8Array, name: string): DetectedKind {
   if (BINARY_ENDINGS.has(ending)) throw new Unreadable(`is named .${ending} and is none`);
   const own = Object.hasOwn(TEXT_KINDS, ending) ? TEXT_KINDS[ending] : undefined;
   if (own !== undefined) return own;
-  return /^\s*(?:<!doctype html|<html[\s>])/i.test(view.toString('latin1', 0, HTML_BYTES).replace(/^\u00ef\u00bb\u00bf/, ''))
+  return /^\s*(?:<!doctype html|<html[\s>])/i.test(
+    view.toString('latin1', 0, HTML_BYTES).replace(/^\u00ef\u00bb\u00bf/, ''),
+  )
     ? 'html'
     : 'text';
 }

@@ -1,4 +1,9 @@
-import { DOCUMENT_PAGES_MAX, DOCUMENT_UNPACKED_BYTES_MAX, DOCUMENT_ZIP_ENTRIES_MAX, DOCUMENT_ZIP_FILE_BYTES_MAX } from '../core/limits.ts';
+import {
+  DOCUMENT_PAGES_MAX,
+  DOCUMENT_UNPACKED_BYTES_MAX,
+  DOCUMENT_ZIP_ENTRIES_MAX,
+  DOCUMENT_ZIP_FILE_BYTES_MAX,
+} from '../core/limits.ts';
 import { detectKind } from './detect-kind.ts';
 import type { DocumentKind, Extracted } from './document.ts';
 import { createFlow } from './flow.ts';

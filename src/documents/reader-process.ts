@@ -25,21 +25,28 @@ let hasTold = false;
 const { order, document } = await takeIn();
 const { limits } = order;
 const task: ReaderTask = { bytes: document, name: order.name, textBytesMax: limits.textBytesMax };
-const thread = new Worker(new URL(`./reader-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url), {
-  workerData: task,
-  transferList: [document.buffer],
-  env: {},
-  stdout: true,
-  stderr: true,
-  resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
-});
+const thread = new Worker(
+  new URL(`./reader-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
+  {
+    workerData: task,
+    transferList: [document.buffer],
+    env: {},
+    stdout: true,
+    stderr: true,
+    resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
+  },
+);
 const timer = setTimeout(() => tell(failed(`takes longer than ${limits.msMax} ms to read`)), limits.msMax);
 const look = setInterval(() => {
   if (process.memoryUsage.rss() > limits.residentBytesMax) tell(failed('takes too much memory to read'));
 }, LOOK_MS);
 thread.on('message', (result: Extracted) => tell(result));
 thread.on('error', (error) =>
-  tell(failed('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'takes too much memory to read' : 'is damaged')),
+  tell(
+    failed(
+      'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? 'takes too much memory to read' : 'is damaged',
+    ),
+  ),
 );
 // Whoever waits for the text is gone.
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -20,7 +20,10 @@ try {
   result = await readDocument(bytes, wish);
 } catch (error) {
   // Whatever a library says of a document that it does not understand: it may quote the document.
-  const what = error instanceof RangeError ? 'is nested too deep, or too large' : 'is damaged, or of a kind that is not understood';
+  const what =
+    error instanceof RangeError
+      ? 'is nested too deep, or too large'
+      : 'is damaged, or of a kind that is not understood';
   result = { type: 'failed', reason: `The file ${what}.` };
 }
 port.postMessage(result);

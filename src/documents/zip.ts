@@ -113,7 +113,7 @@ function findDirectory(view: Buffer): { readonly count: number; readonly offset:
 }
 
 function wideNumbers(extra: Buffer): number[] {
-  for (let at = 0; at + 4 <= extra.length; ) {
+  for (let at = 0; at + 4 <= extra.length;) {
     const length = extra.readUInt16LE(at + 2);
     if (extra.readUInt16LE(at) === EXTRA_64) {
       const field = extra.subarray(at + 4, at + 4 + length);

@@ -29,6 +29,7 @@ import type { Ledger } from '../generation/ledger.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
+import { createWithDocuments } from '../generation/with-documents.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
 import { extractJob } from '../jobs/kinds/extract.ts';
@@ -191,9 +192,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
-  const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
-  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
+  const { findDocument } = files.texts;
+  const withDocuments = createWithDocuments({ findDocument, extract });
+  const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const generate = withDocuments(generateText);
+  const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
+  const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
@@ -235,7 +239,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
     ...batches.endpoints,
-    ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...responseEndpoints({ responses, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),

@@ -36,7 +36,10 @@ export interface TextStore {
    * Says where the text is going to be, before it is written. @returns where an earlier attempt was to write it, if there
    * was one; undefined where the file is not there any more, or its text is not waited for.
    */
-  begin(blob: string, wish: { textBlob: string; at: number }): Promise<{ readonly earlier: string | undefined } | undefined>;
+  begin(
+    blob: string,
+    wish: { textBlob: string; at: number },
+  ): Promise<{ readonly earlier: string | undefined } | undefined>;
   /** False where it is not awaited from there any more. */
   parse(blob: string, wish: ParsedText & { readonly textBlob: string }): Promise<boolean>;
   /** The last word where none was said; its half written text is where the result says. */

@@ -33,7 +33,8 @@ export function paragraphStyles(styles: Uint8Array | undefined): ReadonlyMap<str
       if (name === 'style') {
         own = { level: undefined, list: undefined, basedOn: undefined };
         all.set(attributeOf(attributes, 'styleId') ?? '', own);
-      } else if (name === 'name') setLevel(/^title$/i.test(value) ? 1 : Number(/^heading (\d)$/i.exec(value)?.[1] ?? 0));
+      } else if (name === 'name')
+        setLevel(/^title$/i.test(value) ? 1 : Number(/^heading (\d)$/i.exec(value)?.[1] ?? 0));
       else if (name === 'outlineLvl') setLevel(Number(value) + 1);
       else if (name === 'numId' && own) own.list = value;
       else if (name === 'basedOn' && own) own.basedOn = value;

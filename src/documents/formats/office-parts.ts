@@ -48,7 +48,8 @@ export function relationsOf(zip: Zip, part: string): ReadonlyMap<string, Relatio
 
 /** The part that this one has of a type; undefined where there is none. */
 export function relatedPart(relations: ReadonlyMap<string, Relation>, zip: Zip, type: string): string | undefined {
-  for (const relation of relations.values()) if (relation.type === type && zip.has(relation.target)) return relation.target;
+  for (const relation of relations.values())
+    if (relation.type === type && zip.has(relation.target)) return relation.target;
   return undefined;
 }
 

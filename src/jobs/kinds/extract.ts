@@ -50,7 +50,8 @@ export function extractJob({ store, blobs, extract, ids, clock }: ExtractNeeds):
       return { type: 'done' };
     },
 
-    giveUp: (job) => fail(job.subject, 'The file could not be read, for a reason that is not its own. Please send it again.'),
+    giveUp: (job) =>
+      fail(job.subject, 'The file could not be read, for a reason that is not its own. Please send it again.'),
     cancel: (job) => fail(job.subject, 'Reading the file was cancelled by the operator of the service.'),
   };
 }

@@ -38,7 +38,8 @@ export function compatibleFiles({
   strict = false,
 }: CompatibleFilesNeeds): readonly Endpoint[] {
   const ListQuery = listQuery(time);
-  const encoded = async (file: FileRecord): Promise<object> => encodeFile(file, (await texts.statesOf([file])).get(file.id));
+  const encoded = async (file: FileRecord): Promise<object> =>
+    encodeFile(file, (await texts.statesOf([file])).get(file.id));
   return [
     {
       ...shared,

@@ -20,7 +20,7 @@ import type { ResponseEvent } from './response-event.ts';
 import { placeIn } from './place.ts';
 import { responseStream } from './stream.ts';
 
-export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue'> {
+export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue' | 'findDocument'> {
   readonly responses: Pick<Responses, 'begin' | 'findItems'>;
   readonly fitHistory: FitHistory;
   readonly ids: Pick<Ids, 'sortable'>;

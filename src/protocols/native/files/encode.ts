@@ -18,20 +18,20 @@ export interface FileWords {
 function encodeRecord(file: FileRecord, { linkTo, show, textOf }: FileWords): object {
   const text = textOf(file);
   return {
-  id: file.number,
-  name: file.name,
-  description: file.description,
-  purpose: file.purpose,
-  size: file.sizeBytes,
-  md5: file.md5,
-  region: file.region,
-  file_id: file.id,
-  url: linkTo(file),
-  user_id: file.workspace,
-  api_key_id: file.keyId,
-  gmt_create: show(file.createdAt),
-  ...(text ? { status: fileStatus(text) } : {}),
-  ...(text?.state === 'failed' ? { status_details: text.reason } : {}),
+    id: file.number,
+    name: file.name,
+    description: file.description,
+    purpose: file.purpose,
+    size: file.sizeBytes,
+    md5: file.md5,
+    region: file.region,
+    file_id: file.id,
+    url: linkTo(file),
+    user_id: file.workspace,
+    api_key_id: file.keyId,
+    gmt_create: show(file.createdAt),
+    ...(text ? { status: fileStatus(text) } : {}),
+    ...(text?.state === 'failed' ? { status_details: text.reason } : {}),
   };
 }
 
