@@ -807,6 +807,9 @@ export const DOCUMENT_RESIDENT_BYTES_MAX = 1024 ** 3;
 /** Ours: pages of a PDF. */
 export const DOCUMENT_PAGES_MAX = 10_000;
 
+/** Ours: elements inside each other in a page or an XML file. */
+export const DOCUMENT_DEPTH_MAX = 5_000;
+
 /** Ours: files inside an office's file or a book, bytes of one of them unpacked, and of all that are read. */
 export const DOCUMENT_ZIP_ENTRIES_MAX = 20_000;
 export const DOCUMENT_ZIP_FILE_BYTES_MAX = 192 * 1024 * 1024;

@@ -73,6 +73,8 @@ export function createExtract({
     if (wish.sizeBytes === 0) return { type: 'failed', reason: 'The file is empty.' };
     const leave = await slots.enter(wish.signal);
     try {
+      // It may have been over just as its turn came.
+      wish.signal.throwIfAborted();
       return await readInProcess(source, wish, limits);
     } finally {
       leave();

@@ -87,7 +87,7 @@ function kindInside(zip: Zip): 'docx' | 'xlsx' | 'pptx' | 'epub' {
   if (zip.has('META-INF/container.xml')) return 'epub';
   if (!zip.has('[Content_Types].xml')) throw new Unreadable('is an archive of other files, which is not read');
   for (const type of contentTypes(zip).values()) {
-    if (!/main\+xml$/.test(type)) continue;
+    if (!type.endsWith('main+xml')) continue;
     if (/wordprocessingml|ms-word/.test(type)) return 'docx';
     if (/spreadsheetml|ms-excel/.test(type)) return 'xlsx';
     if (/presentationml|ms-powerpoint/.test(type)) return 'pptx';

@@ -1,5 +1,7 @@
 import { Parser } from 'htmlparser2';
+import { DOCUMENT_DEPTH_MAX } from '../core/limits.ts';
 import { decodeText } from './decode-text.ts';
+import { Unreadable } from './unreadable.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -19,13 +21,23 @@ const IN_HTML = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i;
 /**
  * Reads markup from its beginning to its end. Nothing it refers to is fetched, and no entity is known but those of HTML and
  * the numbered ones: what a file declares of its own stays as it was written.
+ * @throws Unreadable where its elements are nested too deep: each costs as much as there are around it.
  */
 export function readMarkup(bytes: Uint8Array, type: 'xml' | 'html', { open, text, close }: MarkupHandler): void {
+  let depth = 0;
   const parser = new Parser(
     {
-      onopentag: (name, attributes) => open?.(plainName(name), attributes),
+      onopentag(name, attributes) {
+        depth++;
+        if (depth > DOCUMENT_DEPTH_MAX)
+          throw new Unreadable(`has more than ${DOCUMENT_DEPTH_MAX} elements inside each other`);
+        open?.(plainName(name), attributes);
+      },
       ontext: (piece) => text?.(piece),
-      onclosetag: (name) => close?.(plainName(name)),
+      onclosetag(name) {
+        depth--;
+        close?.(plainName(name));
+      },
     },
     { xmlMode: type === 'xml', decodeEntities: true },
   );

@@ -11,7 +11,7 @@ export interface TextSink {
 const FLUSH_CHARS = 64 * 1024;
 
 /** Control characters that no text needs; templates and terminals would only stumble over them. */
-const CONTROLS = /[\0-\u0008\u000b\u000e-\u001f\u007f]/g;
+const CONTROLS = /[^\P{Cc}\n\t]/gu;
 
 export function createTextSink({ bytesMax }: { readonly bytesMax: number }): TextSink {
   const flushed: Uint8Array[] = [];
