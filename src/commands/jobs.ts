@@ -7,7 +7,7 @@ import { asJson } from './as-json.ts';
 import { encodeJob, JOB_HEAD, jobFacts, jobRow } from './describe-job.ts';
 import { table } from './table.ts';
 import { untilInterrupted } from './until-interrupted.ts';
-import { createChanges, createRedraw, type WatchStream } from './watch.ts';
+import { createChanges, createRedraw, isTaken, type WatchStream } from './watch.ts';
 
 export interface OpenJobs {
   readonly jobs: JobQueue;
@@ -23,6 +23,8 @@ export interface JobsCommandNeeds {
   readonly stdout: WatchStream;
   /** Between two looks of a watch; resolves or rejects soon when the signal aborts. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+  /** What ends a watch, if not Ctrl-C. */
+  readonly untilStopped?: typeof untilInterrupted;
 }
 
 /** Ours, in ms: between two looks of a watch. */
@@ -112,17 +114,22 @@ interface Watch {
 
 /** A picture that is drawn anew on a terminal; elsewhere, and as JSON, a line for each job that changed. */
 async function watchJobs(
-  { stdout, pause = (ms, signal) => pauseFor(ms, undefined, { signal }) }: JobsCommandNeeds,
+  {
+    stdout,
+    pause = (ms, signal) => pauseFor(ms, undefined, { signal }),
+    untilStopped = untilInterrupted,
+  }: JobsCommandNeeds,
   { read, describe, json, isOver }: Watch,
 ): Promise<void> {
   const redraw = createRedraw(stdout);
   const changes = createChanges();
   const lineOf = (job: JobRecord): string => (json ? asJson(encodeJob(job)) : `${jobRow(job).join('  ')}\n`);
-  await untilInterrupted('The watch has ended.', async (signal) => {
+  await untilStopped('The watch has ended.', async (signal) => {
     while (!signal.aborted) {
       const records = await read();
-      if (stdout.isTTY && !json) redraw(describe(records));
-      else for (const line of changes(new Map(records.map((job) => [job.id, lineOf(job)])))) stdout.write(line);
+      const changed = () => changes(new Map(records.map((job) => [job.id, lineOf(job)]))).join('');
+      const text = stdout.isTTY && !json ? redraw(describe(records)) : changed();
+      if (text !== '' && !(await isTaken(stdout, text))) return;
       if (isOver(records)) return;
       // It rejects when the signal aborts, which is how a watch ends.
       await pause(WATCH_MS, signal).catch(() => undefined);

@@ -13,12 +13,14 @@ export interface OpenedJobs {
 /** The worker of this process, which begins when the service does. */
 export function openJobs(needs: Omit<JobWorkerNeeds, 'leaseOwner'>): OpenedJobs {
   let worker: JobWorker | undefined;
+  let isClosed = false;
   return {
     start() {
-      worker ??= startJobWorker({ ...needs, leaseOwner: ownName() });
+      if (!isClosed) worker ??= startJobWorker({ ...needs, leaseOwner: ownName() });
     },
     drain: () => worker?.drain(),
     async close() {
+      isClosed = true;
       await worker?.close();
     },
   };
