@@ -797,7 +797,7 @@ export const DOCUMENT_BYTES_MAX = 150 * 1024 * 1024;
 /** Ours: bytes of the text of one document, in UTF-8. Holds a context of a million tokens. */
 export const DOCUMENT_TEXT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Ours: ms for reading one. */
+/** Ours: ms of the processor for reading one. */
 export const DOCUMENT_READ_MS_MAX = 60_000;
 
 /** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that reads one. */

@@ -13,10 +13,14 @@ export type Extracted =
     }
   | { readonly type: 'failed'; readonly reason: string };
 
+/** Ours: how many times as long as it works a document may take on a machine that is busy otherwise. */
+export const WAIT_FACTOR = 5;
+
 /** How much reading one document may take. Beyond each: it has failed. */
 export interface ReadingLimits {
   readonly sourceBytesMax: number;
   readonly textBytesMax: number;
+  /** Of the processor; WAIT_FACTOR times as much by the clock. */
   readonly msMax: number;
   readonly heapMb: number;
   readonly residentBytesMax: number;

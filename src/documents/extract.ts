@@ -14,6 +14,7 @@ import {
   DOCUMENTS_WAITING_MAX,
   RETRY_AFTER_SECONDS,
 } from '../core/limits.ts';
+import { WAIT_FACTOR } from './document.ts';
 import type { DocumentKind, Extracted, ReadingLimits } from './document.ts';
 import type { ReaderOrder, ReaderReport } from './reader-process.ts';
 
@@ -96,10 +97,13 @@ async function readInProcess(
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-STDERR_CHARS_MAX)));
   let isLate = false;
   const kill = (): void => void child.kill('SIGKILL');
-  const timer = setTimeout(() => {
-    isLate = true;
-    kill();
-  }, limits.msMax + SLACK_MS);
+  const timer = setTimeout(
+    () => {
+      isLate = true;
+      kill();
+    },
+    limits.msMax * WAIT_FACTOR + SLACK_MS,
+  );
   signal.addEventListener('abort', kill, { once: true });
   try {
     const order: ReaderOrder = { name, sizeBytes, limits };
