@@ -848,6 +848,40 @@ export const JOB_PRIORITY_DEFAULT = 5;
 /** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
 export const JOB_TRIES_DEFAULT = 5;
 
+/** wire.md E9.2: bytes of a file of which the text is read. Beyond: its status is error, with the reason; so too all that follow. */
+export const DOCUMENT_BYTES_MAX = 150 * 1024 * 1024;
+
+/** Ours: bytes of the text of one document, in UTF-8. Holds a context of a million tokens. */
+export const DOCUMENT_TEXT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Ours: ms of the processor for reading one. */
+export const DOCUMENT_READ_MS_MAX = 60_000;
+
+/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that reads one. */
+export const DOCUMENT_HEAP_MB = 512;
+export const DOCUMENT_RESIDENT_BYTES_MAX = 1024 ** 3;
+
+/** Ours: pages of a PDF. */
+export const DOCUMENT_PAGES_MAX = 10_000;
+
+/** Ours: elements inside each other in a page or an XML file. */
+export const DOCUMENT_DEPTH_MAX = 5_000;
+
+/** Ours: files inside an office's file or a book, bytes of one of them unpacked, and of all that are read. */
+export const DOCUMENT_ZIP_ENTRIES_MAX = 20_000;
+export const DOCUMENT_ZIP_FILE_BYTES_MAX = 192 * 1024 * 1024;
+export const DOCUMENT_UNPACKED_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Ours: documents that are read at once by a process of the service, and those that may wait for it. Beyond: 503. */
+export const DOCUMENTS_AT_ONCE = 2;
+export const DOCUMENTS_WAITING_MAX = 32;
+
+/** Ours: documents that one request may name. Beyond: 400. As many as a workspace may have files. */
+export const REQUEST_DOCUMENTS_MAX = 100;
+
+/** Ours: bytes of their texts. Beyond: 400, with both numbers. More than any context that is served. */
+export const REQUEST_DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+
 /** Ours: jobs of a kind that one process runs at a time, where the kind says nothing else. Beyond: they wait. */
 export const JOBS_AT_ONCE_DEFAULT = 8;
 
@@ -883,3 +917,10 @@ export const JOB_SWEEP_PAGE_MAX = 500;
 /** Ours: jobs that `parley jobs list` shows, where nothing is asked for and at most. Beyond: refused. */
 export const JOB_LIST_DEFAULT = 20;
 export const JOB_LIST_MAX = 500;
+
+/** Ours: times that reading a document may fail for reasons that are not its own. Beyond: its status is error. */
+export const EXTRACT_TRIES = 3;
+
+/** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
+export const DOCUMENTS_KEPT_MAX = 32;
+export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;

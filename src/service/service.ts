@@ -16,6 +16,7 @@ import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { findProgram, programVersion } from '../engines/command/find-program.ts';
+import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
@@ -28,8 +29,10 @@ import type { Ledger } from '../generation/ledger.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
+import { createWithDocuments } from '../generation/with-documents.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
+import { extractJob } from '../jobs/kinds/extract.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -180,10 +183,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     store,
     clock,
     log,
+    bell: jobBell,
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
   const { blobs, limitsOf } = files;
+  const extract = createExtract();
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
@@ -195,9 +200,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
-  const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
-  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
+  const { findDocument } = files.texts;
+  const withDocuments = createWithDocuments({ findDocument, extract });
+  const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const generate = withDocuments(generateText);
+  const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
+  const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
@@ -239,7 +247,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
     ...batches.endpoints,
-    ...responseEndpoints({ responses, background, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),
@@ -276,6 +284,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const jobs = openJobs({
     jobs: store.jobs,
     handlers: {
+      extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
       response: responseJob({
         background,
         bell: runBell,
@@ -284,7 +293,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
         ids: systemIds,
         log,
         deadlineMs: config.limits.deadlineStreamMs,
-        answer: backgroundAnswer({ responses, background, fitHistory, ids: systemIds, ...asking }),
+        answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
       }),
     },
     bell: jobBell,

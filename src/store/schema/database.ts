@@ -8,6 +8,7 @@ import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
+import type { TextsTable } from './texts.ts';
 
 export interface Database {
   batch_lines: BatchLinesTable;
@@ -24,4 +25,5 @@ export interface Database {
   response_events: ResponseEventsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
+  texts: TextsTable;
 }
