@@ -749,3 +749,9 @@ export const UPLOAD_STALL_MS = 60_000;
 
 /** Ours: ms that an upload or a download may take. Beyond: it is broken off. A gigabyte at 400 kbit/s. */
 export const TRANSFER_MS_MAX = 6 * 3_600_000;
+
+/** Ours: of a job that asks for nothing else; lower ones come first. */
+export const JOB_PRIORITY_DEFAULT = 5;
+
+/** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
+export const JOB_TRIES_DEFAULT = 5;
