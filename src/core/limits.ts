@@ -755,3 +755,46 @@ export const JOB_PRIORITY_DEFAULT = 5;
 
 /** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
 export const JOB_TRIES_DEFAULT = 5;
+
+/** wire.md E9.2: lines of the input of a batch, and bytes of the input. Beyond: the batch fails. */
+export const BATCH_LINES_MAX = 50_000;
+export const BATCH_INPUT_BYTES_MAX = 500_000_000;
+
+/** wire.md E9.2: bytes of one line of it. Beyond: that line goes to the error file. */
+export const BATCH_LINE_BYTES_MAX = 6 * 1024 * 1024;
+
+/** Ours: Unicode code points of a custom_id. Beyond: the line goes to the error file. */
+export const BATCH_CUSTOM_ID_CODE_POINTS_MAX = 256;
+
+/** Ours: faults that a batch without a good line tells of. Beyond: the rest is not named. */
+export const BATCH_FAULTS_MAX = 100;
+
+/** wire.md E9.3: of a dry run. Beyond: the batch fails. */
+export const BATCH_DRY_RUN_LINES_MAX = 100;
+export const BATCH_DRY_RUN_BYTES_MAX = 1_000_000;
+
+/** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
+export const BATCH_CONCURRENCY = 8;
+
+/** Ours: results of a batch that are written at once, their bytes, and how long, in ms, the first of them waits for the others. */
+export const BATCH_GROUP_RESULTS_MAX = 32;
+export const BATCH_GROUP_BYTES_MAX = 1024 * 1024;
+export const BATCH_GROUP_MS = 50;
+
+/** Ours: results of a batch that are read at once, while its files are made. */
+export const BATCH_RESULT_PAGE_MAX = 64;
+
+/** Ours: ms that a batch rests after a line of it was refused for want of room; doubled each time up to the second. */
+export const BATCH_REST_MS_MIN = 500;
+export const BATCH_REST_MS_MAX = 30_000;
+
+/** Ours: how often the end of a batch is told to its callback before that is given up. With the waits in between: about an hour. */
+export const CALLBACK_TRIES_MAX = 7;
+
+/** Ours: ms for a callback to be connected to, to begin its answer, and for all of it. Beyond: tried again later. */
+export const CALLBACK_CONNECT_MS = 5_000;
+export const CALLBACK_HEAD_MS = 15_000;
+export const CALLBACK_WHOLE_MS = 30_000;
+
+/** Ours: bytes of a callback's answer that are read; nobody looks at them. Beyond: the connection is closed. */
+export const CALLBACK_ANSWER_BYTES_MAX = 64 * 1024;

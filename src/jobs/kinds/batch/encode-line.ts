@@ -1,0 +1,46 @@
+import type { LineFault } from './check-line.ts';
+import type { LineAnswer } from './execute-line.ts';
+
+/** A line of one of the two files that a batch ends with. */
+export interface LineResult {
+  /** Of the input. */
+  readonly line: number;
+  readonly customId: string | undefined;
+  readonly kind: 'output' | 'error';
+  /** JSON without an end of line. */
+  readonly text: string;
+}
+
+interface Place {
+  readonly line: number;
+  readonly customId: string;
+}
+
+/** wire.md E9.3: what was answered well goes to the output file, all else to the error file. */
+export function encodeAnswer({ line, customId }: Place, answer: LineAnswer): LineResult {
+  const { status, requestId, body, error } = answer;
+  const isGood = status >= 200 && status < 300 && error === undefined;
+  const told = {
+    id: requestId,
+    custom_id: customId,
+    response: { status_code: status, request_id: requestId, body },
+    error: isGood ? null : { code: error?.code ?? String(status), message: error?.message ?? '' },
+  };
+  return { line, customId, kind: isGood ? 'output' : 'error', text: JSON.stringify(told) };
+}
+
+/** Of a line that was never run, because it cannot be. */
+export function encodeFault(
+  { line, customId, id }: { readonly line: number; readonly customId: string | undefined; readonly id: string },
+  { code, message }: LineFault,
+): LineResult {
+  const error = { code, message, line };
+  const text = JSON.stringify({ id, custom_id: customId ?? null, response: null, error });
+  return { line, customId, kind: 'error', text };
+}
+
+/** Of a line that was not run when the batch's window ended. */
+export function encodeExpired({ line, customId, id }: Place & { readonly id: string }): LineResult {
+  const error = { code: 'batch_expired', message: 'This request could not be executed before the batch expired.' };
+  return { line, customId, kind: 'error', text: JSON.stringify({ id, custom_id: customId, response: null, error }) };
+}
