@@ -5,6 +5,8 @@ import { storageFailure } from '../core/storage-failure.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
+import { type BatchLineStore, createBatchLineStore } from './batch-lines.ts';
+import { type BatchStore, createBatchStore } from './batches.ts';
 import { type ConversationStore, createConversationStore } from './conversations.ts';
 import { createFileStore, type FileStore } from './files.ts';
 import { createFileTotals, type FileTotals } from './file-totals.ts';
@@ -19,6 +21,8 @@ import type { Database } from './schema/database.ts';
 
 /** The nouns, each with all of its SQL. */
 export interface Tables {
+  readonly batches: BatchStore;
+  readonly batchLines: BatchLineStore;
   readonly conversations: ConversationStore;
   readonly files: FileStore;
   readonly fileTotals: FileTotals;
@@ -71,6 +75,8 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
 }
 
 const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
+  batches: createBatchStore(db, run),
+  batchLines: createBatchLineStore(db, run),
   conversations: createConversationStore(db, run),
   files: createFileStore(db, run),
   fileTotals: createFileTotals(db, run),

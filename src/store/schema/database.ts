@@ -1,3 +1,4 @@
+import type { BatchesTable, BatchLinesTable } from './batches.ts';
 import type { ConversationsTable } from './conversations.ts';
 import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
@@ -8,6 +9,8 @@ import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
 
 export interface Database {
+  batch_lines: BatchLinesTable;
+  batches: BatchesTable;
   conversations: ConversationsTable;
   file_counts: FileCountsTable;
   file_totals: FileTotalsTable;
