@@ -781,15 +781,19 @@ export const BATCH_GROUP_RESULTS_MAX = 32;
 export const BATCH_GROUP_BYTES_MAX = 1024 * 1024;
 export const BATCH_GROUP_MS = 50;
 
-/** Ours: results of a batch that are read at once, while its files are made. */
-export const BATCH_RESULT_PAGE_MAX = 64;
+/** Ours: bytes of a batch's input that are read at once: no connection waits while its lines are run. */
+export const BATCH_READ_BYTES = 1024 * 1024;
+
+/** Ours: lines of a batch of which it is asked at once which have a result. */
+export const BATCH_LOOK_LINES = 1_000;
 
 /** Ours: ms that a batch rests after a line of it was refused for want of room; doubled each time up to the second. */
 export const BATCH_REST_MS_MIN = 500;
 export const BATCH_REST_MS_MAX = 30_000;
 
-/** Ours: how often the end of a batch is told to its callback before that is given up. With the waits in between: about an hour. */
-export const CALLBACK_TRIES_MAX = 7;
+/** Ours: ms until the end of a batch is told to its callback once more; doubled each time, up to the second. */
+export const CALLBACK_RETRY_MS_MIN = 120_000;
+export const CALLBACK_RETRY_MS_MAX = 3_600_000;
 
 /** Ours: ms for a callback to be connected to, to begin its answer, and for all of it. Beyond: tried again later. */
 export const CALLBACK_CONNECT_MS = 5_000;

@@ -1,8 +1,4 @@
-import {
-  BATCH_CUSTOM_ID_CODE_POINTS_MAX,
-  JSON_DEPTH_MAX,
-  JSON_VALUES_MAX,
-} from '../../../core/limits.ts';
+import { BATCH_CUSTOM_ID_CODE_POINTS_MAX, JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../../core/limits.ts';
 import { isDeeperThan } from '../../../lib/json-depth.ts';
 import { hasMoreValues } from '../../../lib/json-values.ts';
 import type { InputLine } from './read-lines.ts';

@@ -1,15 +1,6 @@
+import type { LineResult } from '../../../core/batch.ts';
 import type { LineFault } from './check-line.ts';
 import type { LineAnswer } from './execute-line.ts';
-
-/** A line of one of the two files that a batch ends with. */
-export interface LineResult {
-  /** Of the input. */
-  readonly line: number;
-  readonly customId: string | undefined;
-  readonly kind: 'output' | 'error';
-  /** JSON without an end of line. */
-  readonly text: string;
-}
 
 interface Place {
   readonly line: number;
@@ -26,7 +17,7 @@ export function encodeAnswer({ line, customId }: Place, answer: LineAnswer): Lin
     response: { status_code: status, request_id: requestId, body },
     error: isGood ? null : { code: error?.code ?? String(status), message: error?.message ?? '' },
   };
-  return { line, customId, kind: isGood ? 'output' : 'error', text: JSON.stringify(told) };
+  return { line, kind: isGood ? 'output' : 'error', json: JSON.stringify(told) };
 }
 
 /** Of a line that was never run, because it cannot be. */
@@ -35,12 +26,19 @@ export function encodeFault(
   { code, message }: LineFault,
 ): LineResult {
   const error = { code, message, line };
-  const text = JSON.stringify({ id, custom_id: customId ?? null, response: null, error });
-  return { line, customId, kind: 'error', text };
+  return { line, kind: 'error', json: JSON.stringify({ id, custom_id: customId ?? null, response: null, error }) };
 }
 
 /** Of a line that was not run when the batch's window ended. */
-export function encodeExpired({ line, customId, id }: Place & { readonly id: string }): LineResult {
+export function encodeExpired({
+  line,
+  customId,
+  id,
+}: {
+  readonly line: number;
+  readonly customId: string | undefined;
+  readonly id: string;
+}): LineResult {
   const error = { code: 'batch_expired', message: 'This request could not be executed before the batch expired.' };
-  return { line, customId, kind: 'error', text: JSON.stringify({ id, custom_id: customId, response: null, error }) };
+  return { line, kind: 'error', json: JSON.stringify({ id, custom_id: customId ?? null, response: null, error }) };
 }

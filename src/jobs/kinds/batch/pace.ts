@@ -18,11 +18,7 @@ export interface Pace {
   answered(): void;
 }
 
-export function createPace({
-  clock,
-  restMsMin = BATCH_REST_MS_MIN,
-  restMsMax = BATCH_REST_MS_MAX,
-}: PaceNeeds): Pace {
+export function createPace({ clock, restMsMin = BATCH_REST_MS_MIN, restMsMax = BATCH_REST_MS_MAX }: PaceNeeds): Pace {
   let restMs = 0;
   let until = 0;
   return {

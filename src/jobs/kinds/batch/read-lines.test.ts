@@ -29,25 +29,111 @@ const CASES: readonly (readonly [string, Buffer, readonly (readonly [number, str
   ['nothing', Buffer.from(''), []],
   ['a byte order mark and nothing', Buffer.from('\ufeff'), []],
   ['nothing but blank lines', Buffer.from('\n \t\r\n\n'), []],
-  ['a last line without an end', Buffer.from('a\nb'), [[1, 'a'], [2, 'b']]],
-  ['a last line with one', Buffer.from('a\nb\n'), [[1, 'a'], [2, 'b']]],
-  ['ends of both kinds, and blank lines that count', Buffer.from('a\r\n\r\nb\n\nc\r'), [[1, 'a'], [3, 'b'], [5, 'c']]],
-  ['a byte order mark before the first line', Buffer.from('\ufeffa\n\ufeffb'), [[1, 'a'], [2, '\ufeffb']]],
+  [
+    'a last line without an end',
+    Buffer.from('a\nb'),
+    [
+      [1, 'a'],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'a last line with one',
+    Buffer.from('a\nb\n'),
+    [
+      [1, 'a'],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'ends of both kinds, and blank lines that count',
+    Buffer.from('a\r\n\r\nb\n\nc\r'),
+    [
+      [1, 'a'],
+      [3, 'b'],
+      [5, 'c'],
+    ],
+  ],
+  [
+    'a byte order mark before the first line',
+    Buffer.from('\ufeffa\n\ufeffb'),
+    [
+      [1, 'a'],
+      [2, '\ufeffb'],
+    ],
+  ],
   ['a return inside a line', Buffer.from('a\rb\n'), [[1, 'a\rb']]],
-  ['a line of just the length', Buffer.from(`${'é'.repeat(MAX / 2)}\r\nb`), [[1, 'é'.repeat(MAX / 2)], [2, 'b']]],
-  ['a first line of just the length', Buffer.from(`\ufeff${'a'.repeat(MAX)}\r\nb`), [[1, 'a'.repeat(MAX)], [2, 'b']]],
-  ['a line that is longer by one', Buffer.from(`a\n${'b'.repeat(MAX + 1)}\nc`), [[1, 'a'], [2, TOO_LONG], [3, 'c']]],
-  ['a last line that is much longer', Buffer.from(`a\n${'b'.repeat(MAX * 9)}`), [[1, 'a'], [2, TOO_LONG]]],
-  ['blanks that are longer', Buffer.from(`${' '.repeat(MAX * 2)}\na`), [[1, TOO_LONG], [2, 'a']]],
-  ['half of a character', Buffer.from([0x61, 0x0a, 0xc3, 0x0a, 0x62]), [[1, 'a'], [2, NOT_UTF8], [3, 'b']]],
-  ['another encoding', Buffer.from('\ufeffa\n', 'utf16le'), [[1, NOT_UTF8], [2, '\0']]],
+  [
+    'a line of just the length',
+    Buffer.from(`${'é'.repeat(MAX / 2)}\r\nb`),
+    [
+      [1, 'é'.repeat(MAX / 2)],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'a first line of just the length',
+    Buffer.from(`\ufeff${'a'.repeat(MAX)}\r\nb`),
+    [
+      [1, 'a'.repeat(MAX)],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'a line that is longer by one',
+    Buffer.from(`a\n${'b'.repeat(MAX + 1)}\nc`),
+    [
+      [1, 'a'],
+      [2, TOO_LONG],
+      [3, 'c'],
+    ],
+  ],
+  [
+    'a last line that is much longer',
+    Buffer.from(`a\n${'b'.repeat(MAX * 9)}`),
+    [
+      [1, 'a'],
+      [2, TOO_LONG],
+    ],
+  ],
+  [
+    'blanks that are longer',
+    Buffer.from(`${' '.repeat(MAX * 2)}\na`),
+    [
+      [1, TOO_LONG],
+      [2, 'a'],
+    ],
+  ],
+  [
+    'half of a character',
+    Buffer.from([0x61, 0x0a, 0xc3, 0x0a, 0x62]),
+    [
+      [1, 'a'],
+      [2, NOT_UTF8],
+      [3, 'b'],
+    ],
+  ],
+  [
+    'another encoding',
+    Buffer.from('\ufeffa\n', 'utf16le'),
+    [
+      [1, NOT_UTF8],
+      [2, '\0'],
+    ],
+  ],
 ];
 
 describe('the lines of an input', () => {
   for (const [what, bytes, lines] of CASES) {
     it(`are read where it has ${what}, in whatever pieces`, async () => {
       assert.deepEqual(await linesOf(bytes), lines);
-      assert.deepEqual(await linesOf(bytes, Array.from(bytes, (_, at) => at)), lines);
+      assert.deepEqual(
+        await linesOf(
+          bytes,
+          Array.from(bytes, (_, at) => at),
+        ),
+        lines,
+      );
     });
   }
 

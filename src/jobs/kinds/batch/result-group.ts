@@ -1,5 +1,5 @@
+import type { LineResult } from '../../../core/batch.ts';
 import { BATCH_GROUP_BYTES_MAX, BATCH_GROUP_MS, BATCH_GROUP_RESULTS_MAX } from '../../../core/limits.ts';
-import type { LineResult } from './encode-line.ts';
 
 /** Results on their way to the store, some at a time: a transaction for each would be most of the work of a short line. */
 export interface ResultGroup {
@@ -28,7 +28,7 @@ export function createResultGroup(write: (results: readonly LineResult[]) => Pro
   return {
     async add(result) {
       waiting.push(result);
-      waitingChars += result.text.length;
+      waitingChars += result.json.length;
       if (waiting.length >= BATCH_GROUP_RESULTS_MAX || waitingChars >= BATCH_GROUP_BYTES_MAX) {
         await flush();
         return;

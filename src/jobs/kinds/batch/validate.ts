@@ -1,0 +1,72 @@
+import type { BatchProblem } from '../../../core/batch.ts';
+import type { Ids } from '../../../core/id.ts';
+import {
+  BATCH_DRY_RUN_BYTES_MAX,
+  BATCH_DRY_RUN_LINES_MAX,
+  BATCH_FAULTS_MAX,
+  BATCH_INPUT_BYTES_MAX,
+  BATCH_LINE_BYTES_MAX,
+  BATCH_LINES_MAX,
+} from '../../../core/limits.ts';
+import { createLineCheck } from './check-line.ts';
+import { DRY_RUN_ENDPOINT, DRY_RUN_MODEL } from './dry-run.ts';
+import { encodeFault } from './encode-line.ts';
+import { readLines } from './read-lines.ts';
+import type { ResultGroup } from './result-group.ts';
+
+export interface ValidateNeeds {
+  readonly endpoint: string;
+  readonly isModel: (name: string) => boolean;
+  readonly ids: Pick<Ids, 'request'>;
+  readonly faults: ResultGroup;
+  readonly signal: AbortSignal;
+}
+
+/** `total` counts the lines that are not blank, good or not. */
+export type Validated =
+  | { readonly type: 'good'; readonly model: string; readonly total: number }
+  | { readonly type: 'bad'; readonly problems: readonly BatchProblem[] };
+
+/**
+ * Looks at all lines of an input. Those that cannot be run have their results by that, as long as there is another one: an
+ * input without a good line, or beyond what one may be, is bad as a whole.
+ */
+export async function validate(input: AsyncIterable<Uint8Array>, needs: ValidateNeeds): Promise<Validated> {
+  const { endpoint, ids, faults, signal } = needs;
+  const isDryRun = endpoint === DRY_RUN_ENDPOINT;
+  const linesMax = isDryRun ? BATCH_DRY_RUN_LINES_MAX : BATCH_LINES_MAX;
+  const bytesMax = isDryRun ? BATCH_DRY_RUN_BYTES_MAX : BATCH_INPUT_BYTES_MAX;
+  const isModel = isDryRun ? (name: string): boolean => name === DRY_RUN_MODEL : needs.isModel;
+  const check = createLineCheck({ endpoint, isModel });
+  const problems: BatchProblem[] = [];
+  let sizeBytes = 0;
+  let total = 0;
+  let model: string | undefined;
+
+  async function* counted(): AsyncGenerator<Uint8Array> {
+    for await (const piece of input) {
+      sizeBytes += piece.length;
+      if (sizeBytes > bytesMax) return;
+      yield piece;
+    }
+  }
+
+  for await (const each of readLines(counted(), { lineBytesMax: BATCH_LINE_BYTES_MAX })) {
+    signal.throwIfAborted();
+    if (total === linesMax) return bad('too_many_lines', `The input file has more than ${linesMax} lines.`);
+    total += 1;
+    const read = check(each);
+    if (read.type === 'task') {
+      model ??= read.task.model;
+      continue;
+    }
+    const { customId, fault } = read;
+    if (problems.length < BATCH_FAULTS_MAX) problems.push({ ...fault, line: each.line });
+    await faults.add(encodeFault({ line: each.line, customId, id: ids.request() }, fault));
+  }
+  if (sizeBytes > bytesMax) return bad('file_too_large', `The input file has more than ${bytesMax} bytes.`);
+  if (total === 0) return bad('empty_file', 'The input file has no lines.');
+  return model === undefined ? { type: 'bad', problems } : { type: 'good', model, total };
+}
+
+const bad = (code: string, message: string): Validated => ({ type: 'bad', problems: [{ code, message }] });
