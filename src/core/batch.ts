@@ -15,6 +15,20 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number];
 /** In what a batch ends that was begun: `finalizing` and `cancelling` lead there, also after a crash. */
 export type BatchEnd = Extract<BatchStatus, 'completed' | 'expired' | 'cancelled'>;
 
+/** Where the requests of its lines go. wire.md E9.3, and `/v1/responses` as other services have it. */
+export const BATCH_ENDPOINTS = [
+  '/v1/chat/completions',
+  '/v1/completions',
+  '/v1/responses',
+  '/v1/embeddings',
+  '/v1/chat/ds-test',
+] as const;
+
+export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
+
+/** Where no model runs: a rehearsal. */
+export const BATCH_TEST_ENDPOINT: BatchEndpoint = '/v1/chat/ds-test';
+
 /** Whether a line's result goes to the output file and counts as completed, or to the error file and counts as failed. */
 export type ResultKind = 'output' | 'error';
 

@@ -726,6 +726,41 @@ export const FILE_ORPHAN_MS = 24 * 3_600_000;
 /** Ours: files that are swept or compared with their records at once. */
 export const FILE_SWEEP_PAGE_MAX = 200;
 
+/** wire.md E9.2: bytes of the input of a batch, and of one that is a rehearsal. Beyond: 400 where the batch is made. */
+export const BATCH_INPUT_BYTES_MAX = 500 * 1024 ** 2;
+export const BATCH_TEST_BYTES_MAX = 1024 ** 2;
+
+/** wire.md E9.3: hours of a completion window. Beyond: 400. */
+export const BATCH_WINDOW_HOURS_MIN = 24;
+export const BATCH_WINDOW_HOURS_MAX = 336;
+
+/** wire.md E9.3: Unicode code points of a batch's name and description. Beyond: 400. */
+export const BATCH_NAME_CODE_POINTS_MAX = 100;
+export const BATCH_DESCRIPTION_CODE_POINTS_MAX = 200;
+
+/** wire.md E9.3: batches of one page of a list, and how many there are where nothing is asked for. Beyond: 400. */
+export const BATCH_PAGE_MAX = 100;
+export const BATCH_PAGE_DEFAULT = 20;
+
+/** wire.md E9.3: input files that a list may name. Beyond: 400. */
+export const BATCH_LIST_FILES_MAX = 20;
+
+/** wire.md E9.3: the age, in ms, of batches that a list shows. Older ones are found by their ids only. */
+export const BATCH_LIST_AGE_MS = 30 * 24 * 3_600_000;
+
+/** Ours: bytes that are reserved for the results of a batch, at least; otherwise twice its input. */
+export const BATCH_RESERVE_BYTES_MIN = 1024 ** 2;
+
+/** Ours: ms between looks at whether a batch that has room reserved is still there. */
+export const BATCH_HOLD_MS = 3_600_000;
+
+/** Ours: problems of a batch that failed which are kept. The others are not told. */
+export const BATCH_PROBLEMS_MAX = 100;
+
+/** Ours: results that are read at once while a file is written, and that are removed at once afterwards. */
+export const BATCH_RESULTS_PAGE_MAX = 32;
+export const BATCH_RESULTS_REMOVED_MAX = 500;
+
 /** Ours: seconds for which the address of a download is good. Configurable. */
 export const FILE_URL_SECONDS = 3_600;
 

@@ -32,6 +32,8 @@ export interface OpenFilesNeeds {
 
 export interface OpenedFiles {
   readonly files: Files;
+  readonly blobs: BlobStore;
+  readonly limitsOf: (workspace: string) => FileLimits;
   readonly endpoints: readonly Endpoint[];
   close(): Promise<void>;
 }
@@ -41,7 +43,8 @@ export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
   const { config, environment, store, clock, log, listensAt, sweeps } = needs;
   const { url } = config.blobs;
   const blobs: BlobStore = await openBlobs({ url, folder: join(config.data, 'blobs'), environment });
-  const files = createFiles({ store, blobs, clock, log, limitsOf: (workspace) => limitsOf(config, workspace) });
+  const limits = (workspace: string): FileLimits => limitsOf(config, workspace);
+  const files = createFiles({ store, blobs, clock, log, limitsOf: limits });
   const sweeper = sweeps ? startFileSweep({ store, blobs, clock, log }) : undefined;
   const links = createLinks({
     secret: await downloadSecret(join(config.data, 'download-secret')),
@@ -53,6 +56,8 @@ export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
   const most = largestOf(config);
   return {
     files,
+    blobs,
+    limitsOf: limits,
     endpoints: [
       ...nativeFiles({ files, links, time, uploadBytesMax: most.totalBytesMax }),
       ...compatibleFiles({ files, time, fileBytesMax: most.fileBytesMax, strict: config.strict }),

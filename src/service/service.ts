@@ -58,6 +58,7 @@ import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -71,6 +72,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
@@ -174,6 +176,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
+  const bell = createJobBell();
+  const { blobs, limitsOf } = files;
+  const sweeps = worker === undefined;
+  const batches = openBatches({ config, store, blobs, limitsOf, bell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -226,6 +232,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     textRerank({ rank, strict }),
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
+    ...batches.endpoints,
     ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
@@ -331,6 +338,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await engines.close();
       await answerCheck.close();
       await retention.close();
+      await batches.close();
       await files.close();
       await store.close();
     },

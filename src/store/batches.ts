@@ -76,7 +76,10 @@ export type BatchChanges = Partial<
     | 'cancellingAt'
     | 'endedAt'
   >
-> & { readonly total?: number; readonly linesUntil?: number };
+> & {
+  /** When its lines became of no use. */
+  readonly linesUntil?: number | undefined;
+};
 
 export interface BatchList {
   readonly limit: number;
@@ -92,7 +95,7 @@ export interface BatchList {
 }
 
 export interface BatchStore {
-  insert(batch: NewBatch): Promise<void>;
+  insert(batch: NewBatch): Promise<BatchRecord>;
   find(place: Place, id: string): Promise<BatchRecord | undefined>;
   findAnywhere(id: string): Promise<BatchRecord | undefined>;
   /** The newest first. */
@@ -101,12 +104,10 @@ export interface BatchStore {
   usesInput(fileId: string): Promise<boolean>;
   /** Whether it is there and has not ended. */
   isOpen(id: string): Promise<boolean>;
-  /** Undefined where its status is none of these, or there is no such batch. */
-  advance(id: string, from: readonly BatchStatus[], changes: BatchChanges): Promise<BatchRecord | undefined>;
-  /** Nobody else changes it until the transaction ends. Undefined where it takes no more results. */
-  lockOpen(id: string): Promise<BatchCounts | undefined>;
-  /** Adds to what was locked. */
-  addCounts(id: string, change: Pick<BatchCounts, 'completed' | 'failed'>): Promise<BatchCounts | undefined>;
+  /** Nobody else changes it until the transaction ends. Inside one only, as `change`. */
+  lock(id: string): Promise<BatchRecord | undefined>;
+  /** Of one that was locked. */
+  change(id: string, changes: BatchChanges): Promise<BatchRecord>;
   /** Those that ended before `before` and whose lines are not all gone, for which `forgetLines` has to be said. */
   listWithLines(wish: { readonly before: number; readonly limit: number }): Promise<readonly string[]>;
   forgetLines(id: string): Promise<void>;
@@ -119,7 +120,7 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
   return {
     insert: (batch) =>
       run(async () => {
-        await db.insertInto('batches').values(encode(batch)).execute();
+        return decode(await db.insertInto('batches').values(encode(batch)).returningAll().executeTakeFirstOrThrow());
       }),
     find: (place, id) =>
       run(async () => {
@@ -162,38 +163,27 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
-    advance: (id, from, changes) =>
+    lock: (id) =>
+      run(async () => {
+        const row = await db
+          .updateTable('batches')
+          // A change that changes nothing: Postgres locks the row for it, and SQLite has no other word for that.
+          .set(({ ref }) => ({ status: ref('status') }))
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirst();
+        return row && decode(row);
+      }),
+    change: (id, changes) =>
       run(async () => {
         const row = await db
           .updateTable('batches')
           .set(encodeChanges(changes))
           .where('id', '=', id)
-          .where('status', 'in', [...from])
           .returningAll()
-          .executeTakeFirst();
-        return row && decode(row);
+          .executeTakeFirstOrThrow();
+        return decode(row);
       }),
-    lockOpen: (id) =>
-      run(() =>
-        // A change that changes nothing: Postgres locks the row for it.
-        db
-          .updateTable('batches')
-          .set(({ ref }) => ({ total: ref('total') }))
-          .where('id', '=', id)
-          .where('ended_at', 'is', null)
-          .where('ends_as', 'is', null)
-          .returning(['total', 'completed', 'failed'])
-          .executeTakeFirst(),
-      ),
-    addCounts: (id, { completed, failed }) =>
-      run(() =>
-        db
-          .updateTable('batches')
-          .set(({ eb }) => ({ completed: eb('completed', '+', completed), failed: eb('failed', '+', failed) }))
-          .where('id', '=', id)
-          .returning(['total', 'completed', 'failed'])
-          .executeTakeFirst(),
-      ),
     listWithLines: ({ before, limit }) =>
       run(async () => {
         const rows = await db
@@ -250,7 +240,7 @@ const encode = ({ name, metadata, ...batch }: NewBatch): BatchesTable => ({
 });
 
 /** What is undefined is left out by the query builder. */
-const encodeChanges = ({ errors, counts, total, ...changes }: BatchChanges): Updateable<BatchesTable> => ({
+const encodeChanges = ({ errors, counts, ...changes }: BatchChanges): Updateable<BatchesTable> => ({
   status: changes.status,
   ends_as: changes.endsAs,
   model: changes.model,
@@ -259,7 +249,7 @@ const encodeChanges = ({ errors, counts, total, ...changes }: BatchChanges): Upd
   error_blob: changes.errorBlob,
   output_file_id: changes.outputFileId,
   error_file_id: changes.errorFileId,
-  total: total ?? counts?.total,
+  total: counts?.total,
   completed: counts?.completed,
   failed: counts?.failed,
   in_progress_at: changes.inProgressAt,

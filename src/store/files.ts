@@ -48,7 +48,7 @@ export interface Retired extends Place {
 export interface Expired extends Place {
   readonly blob: string;
   readonly isReserved: boolean;
-  /** The batch that it is reserved for. */
+  /** The batch whose results it is for. */
   readonly heldFor: string | undefined;
 }
 

@@ -3,8 +3,9 @@ import type { Place } from '../../store/conversations.ts';
 import type { FileTotal } from '../../store/file-totals.ts';
 import type { Store, Tables } from '../../store/store.ts';
 
-/** Whatever else lies in the blob store is not ours. */
+/** What is sent in, and what batches write. Whatever else lies in the blob store is not ours. */
 export const FILE_BLOB_PREFIX = 'upload_';
+export const RESULTS_BLOB_PREFIX = 'results_';
 
 /**
  * A transaction that may change what a workspace holds. The sum is locked before any row of a file: whoever took the two

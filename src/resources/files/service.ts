@@ -172,8 +172,10 @@ export function createFiles(needs: FilesNeeds): Files {
 
     async delete(owner, id) {
       const wish = { leaseUntil: leaseUntil(), at: clock.now() };
-      const { blob } = await withTotal(store, owner, async ({ files, fileTotals }) => {
+      const { blob } = await withTotal(store, owner, async ({ batches, files, fileTotals }) => {
         const retired = (await files.retire(owner, id, wish)) ?? noFile();
+        // Batches are made under the same lock: none begins to read it behind our back.
+        if (await batches.usesInput(id)) throw inUse();
         await fileTotals.add(owner, { files: -1, bytes: -retired.bytes });
         if (retired.purpose !== undefined) await fileTotals.addToCount(owner, retired.purpose, -1);
         return retired;
@@ -203,6 +205,9 @@ function noCursor(after: string): never {
   const shown = after.slice(0, 80).toWellFormed();
   throw new ServiceError('invalid-request', `after must be the id of a file, got '${shown}'.`, { param: 'after' });
 }
+
+const inUse = (): ServiceError =>
+  new ServiceError('conflict', 'The file is the input of a batch that has not ended: cancel that one first, or wait.');
 
 function throwing(error: ServiceError): never {
   throw error;
