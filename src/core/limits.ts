@@ -791,22 +791,15 @@ export const JOB_PRIORITY_DEFAULT = 5;
 /** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
 export const JOB_TRIES_DEFAULT = 5;
 
-/** wire.md E9.2: lines of the input of a batch, and bytes of the input. Beyond: the batch fails. */
+/** wire.md E9.2: lines of the input of a batch; wire.md E9.3: of that of a dry run. Beyond: the batch fails. */
 export const BATCH_LINES_MAX = 50_000;
-export const BATCH_INPUT_BYTES_MAX = 500_000_000;
+export const BATCH_TEST_LINES_MAX = 100;
 
 /** wire.md E9.2: bytes of one line of it. Beyond: that line goes to the error file. */
 export const BATCH_LINE_BYTES_MAX = 6 * 1024 * 1024;
 
 /** Ours: Unicode code points of a custom_id. Beyond: the line goes to the error file. */
 export const BATCH_CUSTOM_ID_CODE_POINTS_MAX = 256;
-
-/** Ours: faults that a batch without a good line tells of. Beyond: the rest is not named. */
-export const BATCH_FAULTS_MAX = 100;
-
-/** wire.md E9.3: of a dry run. Beyond: the batch fails. */
-export const BATCH_DRY_RUN_LINES_MAX = 100;
-export const BATCH_DRY_RUN_BYTES_MAX = 1_000_000;
 
 /** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
 export const BATCH_CONCURRENCY = 8;

@@ -54,7 +54,6 @@ import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
@@ -72,6 +71,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
@@ -176,10 +176,9 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
-  const bell = createJobBell();
   const { blobs, limitsOf } = files;
   const sweeps = worker === undefined;
-  const batches = openBatches({ config, store, blobs, limitsOf, bell, clock, log, sweeps });
+  const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -269,7 +268,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   // Whoever listens works, too: of several processes each, but for the primary.
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: {},
+    handlers: await openBatchJobs({ config, work: batches.work, blobs, endpoints, keys, catalogue, clock, log, meter }),
     bell: jobBell,
     clock,
     log,

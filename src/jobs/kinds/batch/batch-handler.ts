@@ -1,9 +1,8 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
-import type { BatchEnd, ResultKind } from '../../../core/batch.ts';
+import { BATCH_TEST_ENDPOINT, type BatchEnd, type ResultKind } from '../../../core/batch.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
 import { type Ids, systemIds } from '../../../core/id.ts';
 import { BATCH_CONCURRENCY } from '../../../core/limits.ts';
-import type { RegionId } from '../../../core/region.ts';
 import type { Log } from '../../../core/telemetry.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { linkedAbort } from '../../../lib/linked-abort.ts';
@@ -11,7 +10,7 @@ import type { BatchWork, WrittenFile } from '../../../resources/batches/batch.ts
 import type { BatchRecord } from '../../../store/batches.ts';
 import type { JobHandler, JobRun } from '../../handler.ts';
 import { readTask } from './check-line.ts';
-import { createDryRun, DRY_RUN_ENDPOINT } from './dry-run.ts';
+import { createDryRun } from './dry-run.ts';
 import { encodeExpired } from './encode-line.ts';
 import type { ExecuteLine } from './execute-line.ts';
 import type { PaceNeeds } from './pace.ts';
@@ -25,8 +24,8 @@ export interface BatchHandlerNeeds {
   readonly work: BatchWork;
   readonly blobs: Pick<BlobStore, 'read' | 'put'>;
   readonly executeLine: ExecuteLine;
-  /** Whether callers of a region find such a model. */
-  readonly isModel: (name: string, region: RegionId) => boolean;
+  /** Whether there is such a model: whether it does what the endpoint asks is told line by line. */
+  readonly isModel: (name: string) => boolean;
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Lines that are run at once, of all batches of this process. */
@@ -57,7 +56,7 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
     const faults = resultsOf(batch, run, 'validating');
     const looked = await validate(readInput(blobs, batch.inputBlob), {
       endpoint: batch.endpoint,
-      isModel: (name) => isModel(name, batch.region),
+      isModel,
       ids,
       faults,
       signal: run.signal,
@@ -82,7 +81,7 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
       await runLines({
         ...todo,
         batch: { id, endpoint, owner: ownerOf(batch) },
-        executeLine: endpoint === DRY_RUN_ENDPOINT ? dryRun : executeLine,
+        executeLine: endpoint === BATCH_TEST_ENDPOINT ? dryRun : executeLine,
         results,
         slots,
         heldMax: concurrency,

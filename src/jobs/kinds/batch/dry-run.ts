@@ -2,8 +2,7 @@ import type { Ids } from '../../../core/id.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { ExecuteLine } from './execute-line.ts';
 
-/** wire.md E9.3: a batch for this endpoint runs no model; its lines name a model that there is nowhere else. */
-export const DRY_RUN_ENDPOINT = '/v1/chat/ds-test';
+/** wire.md E9.3: the lines of a dry run name a model that there is nowhere else, and none is run. */
 export const DRY_RUN_MODEL = 'batch-test-model';
 
 /** Answers every line with the same words. */

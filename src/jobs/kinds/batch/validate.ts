@@ -1,15 +1,13 @@
-import type { BatchProblem } from '../../../core/batch.ts';
+import { BATCH_TEST_ENDPOINT, type BatchProblem } from '../../../core/batch.ts';
 import type { Ids } from '../../../core/id.ts';
 import {
-  BATCH_DRY_RUN_BYTES_MAX,
-  BATCH_DRY_RUN_LINES_MAX,
-  BATCH_FAULTS_MAX,
-  BATCH_INPUT_BYTES_MAX,
   BATCH_LINE_BYTES_MAX,
   BATCH_LINES_MAX,
+  BATCH_PROBLEMS_MAX,
+  BATCH_TEST_LINES_MAX,
 } from '../../../core/limits.ts';
 import { createLineCheck } from './check-line.ts';
-import { DRY_RUN_ENDPOINT, DRY_RUN_MODEL } from './dry-run.ts';
+import { DRY_RUN_MODEL } from './dry-run.ts';
 import { encodeFault } from './encode-line.ts';
 import { readLines } from './read-lines.ts';
 import type { ResultGroup } from './result-group.ts';
@@ -33,25 +31,15 @@ export type Validated =
  */
 export async function validate(input: AsyncIterable<Uint8Array>, needs: ValidateNeeds): Promise<Validated> {
   const { endpoint, ids, faults, signal } = needs;
-  const isDryRun = endpoint === DRY_RUN_ENDPOINT;
-  const linesMax = isDryRun ? BATCH_DRY_RUN_LINES_MAX : BATCH_LINES_MAX;
-  const bytesMax = isDryRun ? BATCH_DRY_RUN_BYTES_MAX : BATCH_INPUT_BYTES_MAX;
+  const isDryRun = endpoint === BATCH_TEST_ENDPOINT;
+  const linesMax = isDryRun ? BATCH_TEST_LINES_MAX : BATCH_LINES_MAX;
   const isModel = isDryRun ? (name: string): boolean => name === DRY_RUN_MODEL : needs.isModel;
   const check = createLineCheck({ endpoint, isModel });
   const problems: BatchProblem[] = [];
-  let sizeBytes = 0;
   let total = 0;
   let model: string | undefined;
 
-  async function* counted(): AsyncGenerator<Uint8Array> {
-    for await (const piece of input) {
-      sizeBytes += piece.length;
-      if (sizeBytes > bytesMax) return;
-      yield piece;
-    }
-  }
-
-  for await (const each of readLines(counted(), { lineBytesMax: BATCH_LINE_BYTES_MAX })) {
+  for await (const each of readLines(input, { lineBytesMax: BATCH_LINE_BYTES_MAX })) {
     signal.throwIfAborted();
     if (total === linesMax) return bad('too_many_lines', `The input file has more than ${linesMax} lines.`);
     total += 1;
@@ -61,10 +49,9 @@ export async function validate(input: AsyncIterable<Uint8Array>, needs: Validate
       continue;
     }
     const { customId, fault } = read;
-    if (problems.length < BATCH_FAULTS_MAX) problems.push({ ...fault, line: each.line });
+    if (problems.length < BATCH_PROBLEMS_MAX) problems.push({ ...fault, line: each.line });
     await faults.add(encodeFault({ line: each.line, customId, id: ids.request() }, fault));
   }
-  if (sizeBytes > bytesMax) return bad('file_too_large', `The input file has more than ${bytesMax} bytes.`);
   if (total === 0) return bad('empty_file', 'The input file has no lines.');
   return model === undefined ? { type: 'bad', problems } : { type: 'good', model, total };
 }
