@@ -5,7 +5,7 @@ import type { Database } from './schema/database.ts';
 
 /** The results of batches that have not ended. A line has one, whoever else worked on it at the same time. */
 export interface BatchLineStore {
-  /** Leaves out those whose line has a result already. @returns the others. */
+  /** While the batch is locked; at most 1,000. Leaves out those whose line has a result already. @returns the others. */
   insert(batch: string, results: readonly LineResult[]): Promise<readonly Omit<LineResult, 'json'>[]>;
   /** Those of the lines from `first` to `last`, both included, that have a result. */
   done(batch: string, range: { readonly first: number; readonly last: number }): Promise<readonly number[]>;
@@ -23,11 +23,9 @@ export function createBatchLineStore(db: Kysely<Database>, run: Run): BatchLineS
     insert: (batch, results) =>
       run(async () => {
         if (results.length === 0) return [];
-        // In one order, so that two who add the same lines never wait for each other.
-        const sorted = results.toSorted((one, other) => one.line - other.line);
         return await db
           .insertInto('batch_lines')
-          .values(sorted.map(({ line, kind, json }) => ({ batch, line, kind, json })))
+          .values(results.map(({ line, kind, json }) => ({ batch, line, kind, json })))
           .onConflict((conflict) => conflict.columns(['batch', 'line']).doNothing())
           .returning(['line', 'kind'])
           .execute();

@@ -136,7 +136,8 @@ export function createBatchStore(db: Kysely<Database>, run: Run): BatchStore {
       run(async () => {
         let query = select(place).orderBy('id', 'desc').limit(limit);
         if (after !== undefined) query = query.where('id', '<', after);
-        if (name !== undefined) query = query.where(({ ref }) => sql<boolean>`${ref('name_folded')} like ${containing(name)} escape '\\'`);
+        if (name !== undefined)
+          query = query.where(({ ref }) => sql<boolean>`${ref('name_folded')} like ${containing(name)} escape '\\'`);
         if (inputFileIds !== undefined) query = query.where('input_file_id', 'in', [...inputFileIds]);
         if (statuses !== undefined) query = query.where('status', 'in', [...statuses]);
         if (createdFrom !== undefined) query = query.where('created_at', '>=', createdFrom);

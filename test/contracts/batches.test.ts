@@ -75,7 +75,7 @@ for (const { name, dialect } of DIALECTS) {
       const log = { warn: (message: string) => void warnings.push(message) };
       const bell = { ring: (news: JobNews) => void rung.push(news) };
       const needs = { store, blobs, clock, log, bell, ids, limitsOf: () => limits, every: () => () => undefined };
-      files = createFiles({ ...needs, roomWaits: { lookMs: 5, tryMs: 10, lastMs: 20, longestMs: 20_000 } });
+      files = createFiles({ ...needs, roomWaits: { lookMs: 5, tryMs: 10, lastMs: 20_000, longestMs: 20_000 } });
       batches = createBatches(needs);
       work = createBatchWork(needs);
     });
@@ -343,7 +343,13 @@ for (const { name, dialect } of DIALECTS) {
         await Promise.all([
           ...Array.from({ length: 6 }, (_, part) => work.addResults(id, all.slice(part * 10, part * 10 + 10))),
           ...Array.from({ length: 6 }, (_, part) =>
-            work.addResults(id, all.slice(part * 10, part * 10 + 10).toReversed().map((each) => ({ ...each }))),
+            work.addResults(
+              id,
+              all
+                .slice(part * 10, part * 10 + 10)
+                .toReversed()
+                .map((each) => ({ ...each })),
+            ),
           ),
         ]);
         const counts = { total: 60, completed: 54, failed: 6 };
@@ -351,12 +357,12 @@ for (const { name, dialect } of DIALECTS) {
         assert.deepEqual(await work.addResults(id, again), counts);
         assert.deepEqual(await work.addResults(id, []), counts);
         assert.deepEqual((await work.find(id))?.counts, counts);
-        assert.deepEqual(
-          await work.doneLines(id, { first: 58, last: 70 }),
-          new Set([58, 59, 60]),
-        );
+        assert.deepEqual(await work.doneLines(id, { first: 58, last: 70 }), new Set([58, 59, 60]));
         const read = await Array.fromAsync(work.readResults(id, 'output'));
-        assert.deepEqual(read, all.filter(({ kind }) => kind === 'output').map(({ json }) => json));
+        assert.deepEqual(
+          read,
+          all.filter(({ kind }) => kind === 'output').map(({ json }) => json),
+        );
       });
     });
 
@@ -548,7 +554,13 @@ for (const { name, dialect } of DIALECTS) {
         }
         const before = await held(owner);
         await files.delete(owner, input.id);
-        assert.deepEqual([before, await held(owner)], [{ files: 1, bytes: 5 }, { files: 0, bytes: 0 }]);
+        assert.deepEqual(
+          [before, await held(owner)],
+          [
+            { files: 1, bytes: 5 },
+            { files: 0, bytes: 0 },
+          ],
+        );
         assert.deepEqual(await files.count(owner, 'batch'), 0);
       });
 
@@ -556,7 +568,10 @@ for (const { name, dialect } of DIALECTS) {
         const owner = owned('race');
         for (let round = 0; round < 10; round += 1) {
           const input = await upload(owner);
-          const [deleted, made] = await Promise.all([kindOf(files.delete(owner, input.id)), kindOf(create(owner, input.id))]);
+          const [deleted, made] = await Promise.all([
+            kindOf(files.delete(owner, input.id)),
+            kindOf(create(owner, input.id)),
+          ]);
           assert.ok(
             (deleted === 'done' && made === 'invalid-request') || (deleted === 'conflict' && made === 'done'),
             `${deleted} and ${made}`,

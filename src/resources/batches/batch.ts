@@ -65,8 +65,8 @@ export interface BatchWork {
   /** All lines were looked at: `total` of them, all that are not blank. As it is where it is further already. */
   start(id: string, facts: { readonly model: string; readonly total: number }): Promise<BatchRecord | undefined>;
   /**
-   * Keeps what came of lines, and counts it, both or neither. A line that has a result keeps it. May be said while it
-   * validates, too.
+   * Keeps what came of lines, at most 1,000 at once, and counts it, both or neither. A line that has a result keeps that.
+   * May be said while it validates, too.
    * @returns the counts with these; undefined where it takes no more results: others write its files by now, or it has ended.
    */
   addResults(id: string, results: readonly LineResult[]): Promise<BatchCounts | undefined>;

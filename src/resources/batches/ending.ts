@@ -98,10 +98,24 @@ export function createEnding({ store, blobs, clock, log, bell, ids }: EndingNeed
         const errorFile = await settle(tables, batch, error);
         const at = clock.now();
         const outputFileId = outputFile.id;
-        const changes = { status, errors, counts, outputFileId, errorFileId: errorFile.id, endedAt: at, linesUntil: at };
+        const changes = {
+          status,
+          errors,
+          counts,
+          outputFileId,
+          errorFileId: errorFile.id,
+          endedAt: at,
+          linesUntil: at,
+        };
         const isAwaited = batch.metadata.has(BATCH_CALLBACK);
         if (isAwaited) {
-          const wish = { kind: 'batch-callback', subject: id, owner: batch, payload: {}, tries: CALLBACK_TRIES } as const;
+          const wish = {
+            kind: 'batch-callback',
+            subject: id,
+            owner: batch,
+            payload: {},
+            tries: CALLBACK_TRIES,
+          } as const;
           await jobs.insert(newJob(wish, { ids, clock }));
         }
         const unused = [outputFile.unused, errorFile.unused].filter((blob) => blob !== undefined);

@@ -65,4 +65,5 @@ function checkLength(metadata: Metadata, name: string, most: number): void {
 /** Whether it may be asked is judged when it is. */
 const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
-const refusal = (param: string, message: string): ServiceError => new ServiceError('invalid-request', message, { param });
+const refusal = (param: string, message: string): ServiceError =>
+  new ServiceError('invalid-request', message, { param });

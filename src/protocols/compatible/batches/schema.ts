@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BATCH_ENDPOINTS, BATCH_STATUSES } from '../../../core/batch.ts';
+import { BATCH_ENDPOINTS, BATCH_STATUSES, type BatchStatus } from '../../../core/batch.ts';
 import { BATCH_LIST_FILES_MAX, BATCH_PAGE_DEFAULT, BATCH_PAGE_MAX } from '../../../core/limits.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
 
@@ -10,6 +10,8 @@ export const CreateBody = z.object({
   completion_window: z.string(),
   metadata: z.unknown().optional(),
 });
+
+const isStatus = (text: string): text is BatchStatus => BATCH_STATUSES.some((known) => known === text);
 
 /** Values with commas between them. */
 const listed = z.string().transform((text) =>
@@ -34,8 +36,11 @@ export function listQuery(time: ZonedTime) {
       .pipe(z.int().min(1).max(BATCH_PAGE_MAX))
       .default(BATCH_PAGE_DEFAULT),
     ds_name: z.string().optional(),
-    input_file_ids: listed.pipe(z.array(z.string()).max(BATCH_LIST_FILES_MAX)).optional(),
-    status: listed.pipe(z.array(z.enum(BATCH_STATUSES))).optional(),
+    input_file_ids: listed.pipe(z.array(z.string()).min(1).max(BATCH_LIST_FILES_MAX)).optional(),
+    status: listed
+      .refine((all) => all.length > 0 && all.every(isStatus))
+      .transform((all) => all.filter(isStatus))
+      .optional(),
     create_after: moment.optional(),
     create_before: moment.optional(),
   });
@@ -43,8 +48,8 @@ export function listQuery(time: ZonedTime) {
 
 export const LIST_TEXTS = {
   limit: `Range of limit should be [1, ${BATCH_PAGE_MAX}]`,
-  input_file_ids: `input_file_ids must be at most ${BATCH_LIST_FILES_MAX} ids with commas between them`,
-  'status[]': `status must be of ${BATCH_STATUSES.join(', ')}`,
+  input_file_ids: `input_file_ids must be 1 to ${BATCH_LIST_FILES_MAX} ids with commas between them`,
+  status: `status must be any of ${BATCH_STATUSES.join(', ')} with commas between them`,
   create_after: 'create_after must be yyyyMMddHHmmss',
   create_before: 'create_before must be yyyyMMddHHmmss',
 };
