@@ -815,6 +815,9 @@ export const BATCH_READ_BYTES = 1024 * 1024;
 /** Ours: lines of a batch of which it is asked at once which have a result. */
 export const BATCH_LOOK_LINES = 1_000;
 
+/** Ours: ms between looks whether the window of a running batch is over. */
+export const BATCH_WINDOW_LOOK_MS = 1_000;
+
 /** Ours: ms that a batch rests after a line of it was refused for want of room; doubled each time up to the second. */
 export const BATCH_REST_MS_MIN = 500;
 export const BATCH_REST_MS_MAX = 30_000;

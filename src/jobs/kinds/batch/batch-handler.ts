@@ -2,9 +2,10 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { BATCH_TEST_ENDPOINT, type BatchEnd, type ResultKind } from '../../../core/batch.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
 import { type Ids, systemIds } from '../../../core/id.ts';
-import { BATCH_CONCURRENCY } from '../../../core/limits.ts';
+import { BATCH_CONCURRENCY, BATCH_WINDOW_LOOK_MS } from '../../../core/limits.ts';
 import type { Log } from '../../../core/telemetry.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { every } from '../../../lib/every.ts';
 import { linkedAbort } from '../../../lib/linked-abort.ts';
 import type { BatchWork, WrittenFile } from '../../../resources/batches/batch.ts';
 import type { BatchRecord } from '../../../store/batches.ts';
@@ -52,7 +53,7 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
     });
 
   /** As it is after its lines were looked at: begun, or failed. */
-  const look = async (batch: BatchRecord, run: JobRun): Promise<BatchRecord | undefined> => {
+  const inspect = async (batch: BatchRecord, run: JobRun): Promise<BatchRecord | undefined> => {
     const faults = resultsOf(batch, run, 'validating');
     const looked = await validate(readInput(blobs, batch.inputBlob), {
       endpoint: batch.endpoint,
@@ -70,9 +71,12 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
     const { id, endpoint, inputBlob, expiresAt } = batch;
     const results = resultsOf(batch, run, 'in_progress');
     const window = linkedAbort(run.signal);
-    const leftMs = expiresAt === undefined ? undefined : Math.max(0, expiresAt - clock.now());
-    const timer = leftMs === undefined ? undefined : setTimeout(() => window.abort(WINDOW_OVER), leftMs);
-    if (leftMs === 0) window.abort(WINDOW_OVER);
+    // By the clock, and not by a timer of days: that stands still while the machine sleeps.
+    const look = (): void => {
+      if (expiresAt !== undefined && clock.now() >= expiresAt) window.abort(WINDOW_OVER);
+    };
+    const stopLooking = every(BATCH_WINDOW_LOOK_MS, look);
+    look();
     const todo = {
       input: readInput(blobs, inputBlob),
       doneLines: (range: { readonly first: number; readonly last: number }) => work.doneLines(id, range),
@@ -94,7 +98,7 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
     } catch (thrown) {
       if (thrown !== WINDOW_OVER || run.signal.aborted) throw thrown;
     } finally {
-      clearTimeout(timer);
+      stopLooking();
       window.unlink();
     }
     for await (const input of linesWithoutResult({ ...todo, input: readInput(blobs, inputBlob) })) {
@@ -128,7 +132,7 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
     async run(run) {
       const id = run.job.subject;
       let batch = await work.find(id);
-      if (batch?.status === 'validating') batch = await look(batch, run);
+      if (batch?.status === 'validating') batch = await inspect(batch, run);
       if (!batch || batch.endedAt !== undefined) return { type: 'done' };
       const endsAs = batch.status === 'in_progress' ? await answer(batch, run) : endOf(batch);
       const { completed, failed, total } = batch.counts;
