@@ -251,14 +251,16 @@ async function listDue(
         eb.and([eb('state', '=', 'running'), eb('due_at', '>', now + 2 * (leaseUntil - now))]),
       ]),
     )
-    .where((eb) =>
-      eb.or([
+    .where((eb) => {
+      const wanted = eb.or([
         ...(kinds.length === 0 ? [] : [eb('kind', 'in', [...kinds])]),
         ...(cancelledKinds.length === 0
           ? []
           : [eb.and([eb('is_cancelled', '=', 1), eb('kind', 'in', [...cancelledKinds])])]),
-      ]),
-    )
+      ]);
+      // As a value: as a condition SQLite would look all jobs of these kinds up by it, and sort them, instead of reading in order.
+      return eb(eb.case().when(wanted).then(1).else(0).end(), '=', 1);
+    })
     .orderBy('priority')
     .orderBy('due_at')
     .orderBy('id')
