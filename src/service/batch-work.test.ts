@@ -48,6 +48,7 @@ describe('batches, through the whole service', () => {
       PARLEY_PORT: '0',
       PARLEY_ENGINE_KIND: 'scripted',
       PARLEY_HUB_URL: 'off',
+      PARLEY_ENGINE_SEQUENCES: '64',
       PARLEY_LIMITS_BODY_BYTES_MAX: '4000',
       PARLEY_CALLBACKS_ALLOW: '127.0.0.1',
     };
@@ -161,7 +162,7 @@ describe('batches, through the whole service', () => {
         { ...line('b', 'x'), method: 'GET' },
         { ...line('c', 'x'), url: '/v1/chat/completion' },
         line('d', 'x', { model: 'no-such-model' }),
-        line('e', 'x', { model: 'svc-max' }),
+        line('e', 'x', { model: 'svc-turbo' }),
         line('f', 'x', { stream: true }),
         line('g', 'x', { temperature: 7 }),
         line('h', 'x'.repeat(5_000)),
@@ -221,9 +222,9 @@ describe('batches, through the whole service', () => {
   });
 
   for (const [endpoint, model, fields, look] of [
-    ['/v1/completions', 'svc-coder', { prompt: 'x' }, { object: 'text_completion' }],
+    ['/v1/completions', 'svc-coder-turbo', { prompt: 'x' }, { object: 'text_completion' }],
     ['/v1/responses', 'svc-plus', { input: 'x' }, { object: 'response', status: 'completed' }],
-    ['/v1/embeddings', 'svc-embedding', { input: ['x'] }, { object: 'list' }],
+    ['/v1/embeddings', 'svc-embed', { input: ['x'] }, { object: 'list' }],
     ['/v1/chat/ds-test', 'batch-test-model', { messages: [] }, { object: 'chat.completion' }],
   ] as const)
     test(`${endpoint} is asked`, async () => {
@@ -308,9 +309,9 @@ describe('batches, through the whole service', () => {
       const metadata = { ds_name: 'x', ds_batch_finish_callback: `http://127.0.0.1:${port}/hook?a=b` };
       const batch = await ended('callback', await create('callback', [line('a', 'x')], { metadata }));
       while (got.length === 0) await sleep(20);
-      // Its next try is due in minutes.
-      aheadMs += 600_000;
-      await told;
+      // Its next try is due in minutes, once it is known that this one failed.
+      const onward = setInterval(() => (aheadMs += 60_000), 20);
+      await told.finally(() => clearInterval(onward));
       const secret = readFileSync(join(folder, 'callback-secret'), 'utf8').trim();
       for (const { headers, body } of got) {
         const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
