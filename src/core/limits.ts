@@ -801,6 +801,12 @@ export const BATCH_LINE_BYTES_MAX = 6 * 1024 * 1024;
 /** Ours: Unicode code points of a custom_id. Beyond: the line goes to the error file. */
 export const BATCH_CUSTOM_ID_CODE_POINTS_MAX = 256;
 
+/**
+ * Ours: times in a row that the work of a batch may fail, or end with its process, without a line that was answered. Beyond: it
+ * is given up. Many, as hours of work are at stake: with the waits in between, failures of an hour and a half are outlived.
+ */
+export const BATCH_TRIES = 25;
+
 /** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
 export const BATCH_CONCURRENCY = 8;
 
