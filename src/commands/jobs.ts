@@ -23,6 +23,8 @@ export interface JobsCommandNeeds {
   readonly stdout: WatchStream;
   /** Between two looks of a watch; resolves or rejects soon when the signal aborts. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+  /** What ends a watch, if not Ctrl-C. */
+  readonly untilStopped?: typeof untilInterrupted;
 }
 
 /** Ours, in ms: between two looks of a watch. */
@@ -112,13 +114,17 @@ interface Watch {
 
 /** A picture that is drawn anew on a terminal; elsewhere, and as JSON, a line for each job that changed. */
 async function watchJobs(
-  { stdout, pause = (ms, signal) => pauseFor(ms, undefined, { signal }) }: JobsCommandNeeds,
+  {
+    stdout,
+    pause = (ms, signal) => pauseFor(ms, undefined, { signal }),
+    untilStopped = untilInterrupted,
+  }: JobsCommandNeeds,
   { read, describe, json, isOver }: Watch,
 ): Promise<void> {
   const redraw = createRedraw(stdout);
   const changes = createChanges();
   const lineOf = (job: JobRecord): string => (json ? asJson(encodeJob(job)) : `${jobRow(job).join('  ')}\n`);
-  await untilInterrupted('The watch has ended.', async (signal) => {
+  await untilStopped('The watch has ended.', async (signal) => {
     while (!signal.aborted) {
       const records = await read();
       if (stdout.isTTY && !json) redraw(describe(records));
