@@ -810,6 +810,9 @@ export const BATCH_TRIES = 25;
 /** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
 export const BATCH_CONCURRENCY = 8;
 
+/** Ours: batches that one process works at, at a time. Beyond: they wait. */
+export const BATCHES_AT_ONCE = 32;
+
 /** Ours: results of a batch that are written at once, their bytes, and how long, in ms, the first of them waits for the others. */
 export const BATCH_GROUP_RESULTS_MAX = 32;
 export const BATCH_GROUP_BYTES_MAX = 1024 * 1024;

@@ -32,10 +32,10 @@ describe('what is new of the progress of a job', () => {
   });
 
   it('begins with a new step where that begins', () => {
-    assert.deepEqual(
-      moves({ done: 90, step: 'checking' }, { done: 7, step: 'lines' }, { done: 8, step: 'lines' }),
-      [false, true],
-    );
+    assert.deepEqual(moves({ done: 90, step: 'checking' }, { done: 7, step: 'lines' }, { done: 8, step: 'lines' }), [
+      false,
+      true,
+    ]);
   });
 
   it('is told once, unless it could not be written', () => {

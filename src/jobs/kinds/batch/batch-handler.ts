@@ -2,7 +2,7 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { BATCH_TEST_ENDPOINT, type BatchEnd, type ResultKind } from '../../../core/batch.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
 import { type Ids, systemIds } from '../../../core/id.ts';
-import { BATCH_CONCURRENCY, BATCH_WINDOW_LOOK_MS } from '../../../core/limits.ts';
+import { BATCHES_AT_ONCE, BATCH_CONCURRENCY, BATCH_WINDOW_LOOK_MS } from '../../../core/limits.ts';
 import type { Log } from '../../../core/telemetry.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { every } from '../../../lib/every.ts';
@@ -129,6 +129,7 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
   };
 
   return {
+    atOnce: BATCHES_AT_ONCE,
     async run(run) {
       const id = run.job.subject;
       let batch = await work.find(id);

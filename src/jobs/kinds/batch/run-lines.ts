@@ -18,7 +18,7 @@ export interface RunLinesNeeds {
   readonly results: ResultGroup;
   /** Of all batches of the process. */
   readonly slots: Slots;
-  /** Lines of this batch that are held in memory, run or waiting. */
+  /** Lines of this batch that are held in memory: they run, or rest after a refusal. */
   readonly heldMax: number;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -41,23 +41,22 @@ export async function runLines(needs: RunLinesNeeds): Promise<void> {
   // One that fails ends the others: nothing is kept any more.
   const all = linkedAbort(signal);
 
-  const run = async ({ line, customId, body, sizeBytes }: Task): Promise<void> => {
-    for (;;) {
-      await pace.ready(all.signal);
-      const giveBack = await slots.take(all.signal);
+  const run = async ({ line, customId, body, sizeBytes }: Task, place: () => void): Promise<void> => {
+    for (let giveBack = place; ;) {
       const wish = { batch: id, url, body, sizeBytes, owner, signal: all.signal };
       const answer = await executeLine(wish).finally(giveBack);
-      if (isForWantOfRoom(answer.status)) {
-        pace.refused(answer.retryAfterSeconds);
-        continue;
+      if (!isForWantOfRoom(answer.status)) {
+        pace.answered();
+        return await results.add(encodeAnswer({ line, customId }, answer));
       }
-      pace.answered();
-      return await results.add(encodeAnswer({ line, customId }, answer));
+      pace.refused(answer.retryAfterSeconds);
+      await pace.ready(all.signal);
+      giveBack = await slots.take(all.signal);
     }
   };
 
-  const begin = (task: Task, leave: () => void): void => {
-    const work = run(task)
+  const begin = (task: Task, { place, leave }: { place: () => void; leave: () => void }): void => {
+    const work = run(task, place)
       .catch((error: unknown) => all.abort(error))
       .finally(() => {
         leave();
@@ -66,22 +65,38 @@ export async function runLines(needs: RunLinesNeeds): Promise<void> {
     running.add(work);
   };
 
-  try {
-    for await (const input of linesWithoutResult(needs)) {
+  /** Begins what there is to do, a line for each place that this batch gets: a line is read when it can be run. */
+  const feed = async (lines: AsyncIterator<InputLine, void>): Promise<void> => {
+    for (;;) {
       const leave = await held.take(all.signal);
-      const read = readTask(input, { endpoint: url });
-      if (read.type === 'task') {
-        begin(read.task, leave);
+      await pace.ready(all.signal);
+      const place = await slots.take(all.signal);
+      const next = await lines.next().catch((error: unknown) => {
+        place();
+        throw error;
+      });
+      const read = next.done === true ? undefined : readTask(next.value, { endpoint: url });
+      if (read?.type === 'task') {
+        begin(read.task, { place, leave });
         continue;
       }
-      await results.add(encodeFault({ line: input.line, customId: read.customId, id: needs.newId() }, read.fault));
+      place();
       leave();
+      if (next.done === true || !read) return;
+      const { customId, fault } = read;
+      await results.add(encodeFault({ line: next.value.line, customId, id: needs.newId() }, fault));
     }
+  };
+
+  const lines = linesWithoutResult(needs);
+  try {
+    await feed(lines);
     await Promise.all(running);
     all.signal.throwIfAborted();
   } finally {
     all.unlink();
     await Promise.all(running);
+    await lines.return();
     await results.flush();
   }
 }
@@ -92,7 +107,7 @@ const isForWantOfRoom = (status: number): boolean => status === 429 || status ==
 export async function* linesWithoutResult({
   input,
   doneLines,
-}: Pick<RunLinesNeeds, 'input' | 'doneLines'>): AsyncGenerator<InputLine> {
+}: Pick<RunLinesNeeds, 'input' | 'doneLines'>): AsyncGenerator<InputLine, void> {
   let done: ReadonlySet<number> = new Set();
   let knownUntil = 0;
   for await (const each of readLines(input, { lineBytesMax: BATCH_LINE_BYTES_MAX })) {

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { BATCH_TEST_ENDPOINT, type BatchProblem } from '../../../core/batch.ts';
 import type { Ids } from '../../../core/id.ts';
 import {
@@ -20,6 +21,9 @@ export interface ValidateNeeds {
   readonly signal: AbortSignal;
 }
 
+/** Of lines that are looked at before those who wait for an answer have their turn: about a millisecond. */
+const BYTES_IN_A_ROW = 64 * 1024;
+
 /** `total` counts the lines that are not blank, good or not. */
 export type Validated =
   | { readonly type: 'good'; readonly model: string; readonly total: number }
@@ -38,9 +42,15 @@ export async function validate(input: AsyncIterable<Uint8Array>, needs: Validate
   const problems: BatchProblem[] = [];
   let total = 0;
   let model: string | undefined;
+  let sinceOthers = 0;
 
   for await (const each of readLines(input, { lineBytesMax: BATCH_LINE_BYTES_MAX })) {
     signal.throwIfAborted();
+    sinceOthers += each.type === 'text' ? each.bytes.length : 0;
+    if (sinceOthers > BYTES_IN_A_ROW) {
+      await turnOfOthers();
+      sinceOthers = 0;
+    }
     if (total === linesMax) return bad('too_many_lines', `The input file has more than ${linesMax} lines.`);
     total += 1;
     const read = check(each);
