@@ -133,7 +133,9 @@ describe('a line of a batch', () => {
     const answer = await execute(wish);
     assert.equal(answer.status, 500);
     assert.doesNotMatch(JSON.stringify(answer), /secret/);
-    assert.match(String((lines[0]?.['error'] as Error).cause), /secret/);
+    const logged = lines[0]?.['error'];
+    assert.ok(logged instanceof Error);
+    assert.match(String(logged.cause), /secret/);
   });
 
   it('has as long as a request has', async () => {

@@ -36,7 +36,7 @@ describe('batches of the openai client for Node', () => {
 
   async function create(
     lines: readonly (object | string)[],
-    endpoint: Batch['endpoint'] & OpenAI.BatchCreateParams['endpoint'] = '/v1/chat/completions',
+    endpoint: OpenAI.BatchCreateParams['endpoint'] = '/v1/chat/completions',
     metadata: Record<string, string> = {},
   ): Promise<Batch> {
     const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
@@ -64,8 +64,8 @@ describe('batches of the openai client for Node', () => {
     assert.deepEqual([batch.status, batch.request_counts], ['completed', { total: 3, completed: 1, failed: 2 }]);
     const [output] = await resultsOf(batch.output_file_id);
     assert.deepEqual([output?.custom_id, output?.error, output?.response?.status_code], ['one', null, 200]);
-    const { choices } = output?.response?.body as unknown as OpenAI.ChatCompletion;
-    assert.equal(choices[0]?.message.content, 'You said: Hello');
+    const told = output?.response?.body as unknown as OpenAI.ChatCompletion;
+    assert.equal(told.choices[0]?.message.content, 'You said: Hello');
     const errors = await resultsOf(batch.error_file_id);
     assert.deepEqual(
       errors.map(({ custom_id, error, response }) => [custom_id, error?.code, error?.line, response?.status_code]),
@@ -96,9 +96,9 @@ describe('batches of the openai client for Node', () => {
     assert.deepEqual([told.object, told.status], ['response', 'completed']);
     assert.equal((await client.responses.retrieve(told.id)).output_text, 'You said: Hello');
     const [embedding] = await resultsOf((await ended(embeddings)).output_file_id);
-    const { data } = embedding?.response?.body as unknown as OpenAI.CreateEmbeddingResponse;
+    const vectors = embedding?.response?.body as unknown as OpenAI.CreateEmbeddingResponse;
     assert.deepEqual(
-      data.map(({ index }) => index),
+      vectors.data.map(({ index }) => index),
       [0, 1],
     );
   });

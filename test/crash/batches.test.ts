@@ -116,14 +116,16 @@ describe('a batch and a service that is killed', () => {
     const get = async () => (await (await ask(server, 'GET', `/batches/${id}`)).json()) as Batch;
     let seen = 0;
     for (let kill = 0; kill < KILLS; kill += 1) {
-      await new Promise((over) => setTimeout(over, Math.random() * LIFE_MS_MAX));
+      const { child } = server;
+      const killed = once(child, 'exit');
+      setTimeout(() => child.kill('SIGKILL'), Math.random() * LIFE_MS_MAX);
+      await killed;
+      server = await start();
       const { status, request_counts } = await get();
       assert.ok(['validating', 'in_progress'].includes(status), `${status} after ${kill} kills`);
       const done = request_counts.completed + request_counts.failed;
       assert.ok(done >= seen, 'what was there is there');
       seen = done;
-      await end(server.child, 'SIGKILL');
-      server = await start();
     }
     assert.ok(seen > LINES / 10, 'no line was run between the kills');
     const batch = await until('it has ended', { withinMs: WITHIN_MS }, async () => {

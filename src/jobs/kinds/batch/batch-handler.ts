@@ -55,13 +55,10 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
   /** As it is after its lines were looked at: begun, or failed. */
   const inspect = async (batch: BatchRecord, run: JobRun): Promise<BatchRecord | undefined> => {
     const faults = resultsOf(batch, run, 'validating');
-    const looked = await validate(readInput(blobs, batch.inputBlob), {
-      endpoint: batch.endpoint,
-      isModel,
-      ids,
-      faults,
-      signal: run.signal,
-    }).finally(() => faults.flush());
+    const { endpoint } = batch;
+    const needs = { endpoint, isModel, ids, faults, signal: run.signal };
+    const looked = await validate(readInput(blobs, batch.inputBlob), needs);
+    await faults.flush();
     if (looked.type === 'bad') return await work.fail(batch.id, looked.problems);
     return await work.start(batch.id, looked);
   };

@@ -28,7 +28,8 @@ export type ReadTask =
 
 /** What a line has to say by itself; what it must not say beside others is `createLineCheck`'s matter. */
 export function readTask(input: InputLine, { endpoint }: { readonly endpoint: string }): ReadTask {
-  let customId: string | undefined;
+  const value = input.type === 'text' ? parse(input.bytes) : undefined;
+  const customId = isObject(value) ? idOf(value) : undefined;
   const refuse = (code: string, message: string, param?: string): ReadTask => ({
     type: 'fault',
     customId,
@@ -36,15 +37,13 @@ export function readTask(input: InputLine, { endpoint }: { readonly endpoint: st
   });
 
   if (input.type === 'unreadable') return refuse('invalid_json_line', input.why);
-  const value = parse(input.bytes);
   if (!isObject(value)) return refuse('invalid_json_line', 'This line is not a JSON object.');
   const { custom_id: id, method, url, body } = value;
   if (id === undefined || id === null) return refuse(MISSING, 'custom_id is missing.', 'custom_id');
-  if (typeof id !== 'string' || id === '' || Array.from(id).length > BATCH_CUSTOM_ID_CODE_POINTS_MAX) {
+  if (customId === undefined) {
     const rule = `must be a string of 1 to ${BATCH_CUSTOM_ID_CODE_POINTS_MAX} characters`;
     return refuse('invalid_custom_id', `custom_id ${rule}.`, 'custom_id');
   }
-  customId = id;
   if (method === undefined) return refuse(MISSING, 'method is missing.', 'method');
   if (method !== 'POST') return refuse('invalid_method', 'method must be POST.', 'method');
   if (url === undefined) return refuse(MISSING, 'url is missing.', 'url');
@@ -103,6 +102,12 @@ export function createLineCheck({ endpoint, isModel }: LineRules): (input: Input
 
 const MISSING = 'missing_required_parameter';
 const INVALID = 'invalid_parameter_error';
+
+/** Undefined where it is none. */
+function idOf({ custom_id: id }: Readonly<Record<string, unknown>>): string | undefined {
+  const isId = typeof id === 'string' && id !== '' && Array.from(id).length <= BATCH_CUSTOM_ID_CODE_POINTS_MAX;
+  return isId ? id : undefined;
+}
 
 /** As endpoints take it: null says nothing. */
 const isSaid = (flag: unknown): boolean => flag !== undefined && flag !== null && flag !== false;
