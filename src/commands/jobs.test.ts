@@ -50,7 +50,13 @@ describe('parley jobs', () => {
     const left = [...looks];
     const stop = new AbortController();
     const command = jobsCommand({
-      stdout: { write: (text) => (output += text), ...(terminal && { isTTY: true, ...terminal }) },
+      stdout: {
+        write(text, done) {
+          output += text;
+          if (done) setImmediate(done);
+        },
+        ...(terminal && { isTTY: true, ...terminal }),
+      },
       async pause(_ms, signal) {
         const next = left.shift();
         if (next) return await next();

@@ -7,7 +7,7 @@ import { asJson } from './as-json.ts';
 import { encodeJob, JOB_HEAD, jobFacts, jobRow } from './describe-job.ts';
 import { table } from './table.ts';
 import { untilInterrupted } from './until-interrupted.ts';
-import { createChanges, createRedraw, type WatchStream } from './watch.ts';
+import { createChanges, createRedraw, isTaken, type WatchStream } from './watch.ts';
 
 export interface OpenJobs {
   readonly jobs: JobQueue;
@@ -127,8 +127,9 @@ async function watchJobs(
   await untilStopped('The watch has ended.', async (signal) => {
     while (!signal.aborted) {
       const records = await read();
-      if (stdout.isTTY && !json) redraw(describe(records));
-      else for (const line of changes(new Map(records.map((job) => [job.id, lineOf(job)])))) stdout.write(line);
+      const changed = () => changes(new Map(records.map((job) => [job.id, lineOf(job)]))).join('');
+      const text = stdout.isTTY && !json ? redraw(describe(records)) : changed();
+      if (text !== '' && !(await isTaken(stdout, text))) return;
       if (isOver(records)) return;
       // It rejects when the signal aborts, which is how a watch ends.
       await pause(WATCH_MS, signal).catch(() => undefined);

@@ -3,11 +3,16 @@ export interface WatchStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  write(text: string): unknown;
+  /** Calls back when it can take more, or can take nothing because its reader has left. */
+  write(text: string, done?: (error?: Error | null) => void): unknown;
 }
 
-/** Text that takes the place of what was drawn before. What is wider or higher than the terminal is cut: it would stay above. */
-export function createRedraw(stream: WatchStream): (text: string) => void {
+/** False where the reader has left. */
+export const isTaken = (stream: WatchStream, text: string): Promise<boolean> =>
+  new Promise((resolve) => void stream.write(text, (error) => resolve(!error)));
+
+/** What is to be written so that a text takes the place of the one before. What is wider or higher than the terminal is cut: it would stay above. */
+export function createRedraw(stream: Pick<WatchStream, 'rows' | 'columns'>): (text: string) => string {
   let drawn = 0;
   return (text) => {
     const lines = text
@@ -16,8 +21,8 @@ export function createRedraw(stream: WatchStream): (text: string) => void {
       .slice(0, (stream.rows ?? 24) - 1)
       .map((line) => line.slice(0, (stream.columns ?? 80) - 1));
     const up = drawn === 0 ? '' : `\u001b[${drawn}A`;
-    stream.write(`${up}\u001b[J${lines.map((line) => `${line}\n`).join('')}`);
     drawn = lines.length;
+    return `${up}\u001b[J${lines.map((line) => `${line}\n`).join('')}`;
   };
 }
 

@@ -94,7 +94,7 @@ describe('jobs under random crashes, outages, cancels and failures', () => {
           await world.time.pass(1_000);
         }
         const ends = connections.flatMap(({ answers }) =>
-          answers.filter(({ name, result }) => name === 'end' && result === true).map(({ about }) => about),
+          answers.filter(({ name, result }) => name === 'end' && result === true).map(({ about }) => String(about)),
         );
         assert.deepEqual(ends.toSorted(), ids.toSorted());
         for (const id of ids) {

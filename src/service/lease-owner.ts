@@ -1,21 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 
-/** A name for this process, and no other one at any time. It says to a person where it is. */
-export const ownLeaseName = (): string => `${hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`;
+/** A name for one worker of this process. It says to a person where it is, and to others whether its process can be alive. */
+export const newLeaseName = (): string =>
+  `${hostname()}:${process.pid}:${startedAt()}:${randomBytes(6).toString('hex')}`;
 
-const NAME = /^(.*):(\d+):[0-9a-f]{12}$/;
+const NAME = /^(.*):(\d+):(\d+):[0-9a-f]{12}$/;
 
 /**
- * Whether the process of that name is gone for certain: it ran on this machine, and its number is nobody's or ours. Where that
- * is not true, because machines share a name, nothing is lost: a process hears that its lease went to another one.
+ * Whether the process of that name is gone for certain: it ran on this machine, and its number is nobody's, or ours that began
+ * at another time. Where that is wrong, because machines share a name, nothing is lost: whoever is alive hears that its lease
+ * went to another one.
  */
 export function isGone(name: string): boolean {
-  const [, host, digits] = NAME.exec(name) ?? [];
+  const [, host, digits, since] = NAME.exec(name) ?? [];
   if (host !== hostname()) return false;
   const pid = Number(digits);
-  return pid === process.pid || !isRunning(pid);
+  return pid === process.pid ? since !== String(startedAt()) : !isRunning(pid);
 }
+
+/** Of this process, in UTC ms. */
+const startedAt = (): number => Math.round(performance.timeOrigin);
 
 function isRunning(pid: number): boolean {
   try {

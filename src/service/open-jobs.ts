@@ -1,6 +1,6 @@
 import { startJobWorker, type JobWorker, type JobWorkerNeeds } from '../jobs/worker.ts';
 import type { JobBell } from '../resources/jobs/job-bell.ts';
-import { isGone, ownLeaseName } from './lease-owner.ts';
+import { isGone, newLeaseName } from './lease-owner.ts';
 
 export interface OpenedJobs {
   /** Jobs are worked at from here on. */
@@ -15,6 +15,7 @@ export function openJobs(needs: Omit<JobWorkerNeeds, 'leaseOwner'> & { readonly 
   const { jobs, bell, clock, log } = needs;
   let worker: JobWorker | undefined;
   let takingOver: Promise<void> | undefined;
+  let isClosed = false;
 
   /** Whoever starts a service again after it was killed does not wait for the end of its leases. */
   const takeOver = async (): Promise<void> => {
@@ -32,12 +33,13 @@ export function openJobs(needs: Omit<JobWorkerNeeds, 'leaseOwner'> & { readonly 
 
   return {
     start() {
-      if (worker) return;
+      if (isClosed || worker) return;
       takingOver = takeOver();
-      worker = startJobWorker({ ...needs, leaseOwner: ownLeaseName() });
+      worker = startJobWorker({ ...needs, leaseOwner: newLeaseName() });
     },
     drain: () => worker?.drain(),
     async close() {
+      isClosed = true;
       await worker?.close();
       await takingOver;
     },

@@ -111,6 +111,9 @@ describe('jobs and the processes that work at them', () => {
     for (const id of ids) assert.equal((await ended(id)).attempt, 1);
     const done = all.flatMap(({ lines }) => lines.filter((line) => line.startsWith('done')));
     assert.equal(new Set(done).size, 60);
-    assert.deepEqual([done.length, all.flatMap(({ lines }) => lines).filter((line) => line.startsWith('trouble'))], [60, []]);
+    assert.deepEqual(
+      [done.length, all.flatMap(({ lines }) => lines).filter((line) => line.startsWith('trouble'))],
+      [60, []],
+    );
   });
 });

@@ -101,13 +101,14 @@ export function playConnection(jobs: JobStore): PlayedConnection {
     state: 'up',
     answers: [],
     jobs: new Proxy(jobs, {
-      get(target, name: keyof JobStore & string) {
-        const call = target[name] as (...args: unknown[]) => Promise<unknown>;
+      get(target, name) {
+        const call: unknown = Reflect.get(target, name);
+        assert.ok(typeof call === 'function');
         return async (...args: unknown[]): Promise<unknown> => {
           if (connection.state === 'down') throw new Error('the database is not there');
           if (connection.state === 'silent') return await new Promise(() => undefined);
-          const result = await call(...args);
-          connection.answers.push({ name, about: args[0], result });
+          const result: unknown = await call(...args);
+          connection.answers.push({ name: String(name), about: args[0], result });
           return result;
         };
       },
