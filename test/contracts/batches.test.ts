@@ -488,16 +488,16 @@ for (const { name, dialect } of DIALECTS) {
 
       it('leaves no lines behind where its process was killed before it removed them', async () => {
         const owner = owned('lines');
-        const id = await begun(owner, 1200);
+        const id = await begun(owner, 600);
         const batch = (await work.beginFinalizing(id, 'completed')) ?? assert.fail();
         await work.finish(id, await write(batch));
         // As if it had ended in between.
-        await store.batchLines.insert(id, results(1200));
+        await store.batchLines.insert(id, results(600));
         await store.transaction(({ batches: table }) => table.change(id, { linesUntil: nowMs }));
         assert.equal(await sweepLines({ store, clock }), 0);
         nowMs += FILE_LOOK_MS + 1;
         assert.equal(await sweepLines({ store, clock }), 1);
-        assert.deepEqual(await work.doneLines(id, { first: 1, last: 1200 }), new Set());
+        assert.deepEqual(await work.doneLines(id, { first: 1, last: 600 }), new Set());
         assert.equal(await sweepLines({ store, clock }), 0);
         nowMs = START;
       });
