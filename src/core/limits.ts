@@ -96,6 +96,27 @@ export const QUEUE_WAIT_MS_MAX = 60_000;
 /** Ours: requests that may wait in an engine's queue. Beyond: 503. A key may hold half of them: 429. */
 export const QUEUE_PLACES_MAX = 256;
 
+/**
+ * Ours: background requests have places of their own in a queue, as this share of those of live ones, so that they never
+ * take one from them. Beyond: as above.
+ */
+export const BACKGROUND_PLACES_SHARE = 0.5;
+
+/**
+ * Ours: a background request may wait so many times as long in a queue as a live one: nobody watches it. Beyond: 503, for
+ * which a batch rests; much more of it would be taken from the time that a line may take in all.
+ */
+export const BACKGROUND_WAIT_FACTOR = 2;
+
+/**
+ * Ours: ms after a live request for which the embedded engine keeps a sequence free for the next one. Later on background
+ * runs have all of them, and the first live request sets one of these aside.
+ */
+export const LIVE_EXPECTED_MS = 2_000;
+
+/** Ours: of so many slices of prefill of the embedded engine, one is a background prompt's although live ones are there. */
+export const BACKGROUND_SLICE_EVERY = 8;
+
 /** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
 export const WORKSPACE_CHARACTERS_MAX = 64;
 
@@ -276,6 +297,9 @@ export const UPSTREAM_MESSAGE_CODE_POINTS_MAX = 500;
 
 /** Ours: ms that an upstream has to close its answer after the end mark. Beyond: the connection is not used again. */
 export const UPSTREAM_TAIL_MS = 1_000;
+
+/** Ours: background requests for each address of a pool while it works on live ones. Beyond: they wait. */
+export const POOL_BACKGROUND_BESIDE_LIVE_MAX = 2;
 
 /**
  * Ours: addresses of a pool that one request may be put to before its first event. Beyond: the last one's failure is told.
