@@ -52,6 +52,7 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
+import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
@@ -102,6 +103,8 @@ export interface Parts {
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
   readonly jobTiming: Partial<JobTiming>;
+  /** Who works at jobs. */
+  readonly jobHandlers: JobHandlers;
 }
 
 export interface ListenAddress {
@@ -266,9 +269,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   });
 
   // Whoever listens works, too: of several processes each, but for the primary.
+  const { work } = batches;
+  const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: await openBatchJobs({ config, work: batches.work, blobs, endpoints, keys, catalogue, clock, log, meter }),
+    handlers: overrides.jobHandlers ?? batchJobs,
     bell: jobBell,
     clock,
     log,
