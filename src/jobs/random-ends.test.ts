@@ -103,7 +103,7 @@ describe('jobs under random crashes, outages, cancels and failures', () => {
         }
         await world.close();
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

@@ -8,11 +8,12 @@ import {
   JOB_RENEW_MS,
   JOB_RETRY_MS_MIN,
   JOB_SWEEP_MS,
+  JOBS_CANCELLED_AT_ONCE,
 } from '../core/limits.ts';
 import { playConnection, playHandler, playWorkers, type PlayedWorkers } from './__fixtures__/played-worker.ts';
 
 /** Longer than any pause of a failed job. */
-const LONG_MS = 600_000;
+const LONG_MS = 60_000;
 
 describe('the worker of jobs', () => {
   let world: PlayedWorkers;
@@ -376,12 +377,56 @@ describe('the worker of jobs', () => {
     assert.deepEqual(messages('warn'), ['a job did not stop in time']);
   });
 
-  it('gives a job back that it was given while it was closed', async () => {
+  it('gives a job back that it was given while it was closed, and does not run it', async () => {
     const id = await world.put('late');
-    const worker = world.begin({ batch: handler });
-    await worker.close();
+    const { jobs } = world.store;
+    const worker = world.begin(
+      { batch: handler },
+      {
+        jobs: {
+          ...jobs,
+          async claim(wish) {
+            const job = await jobs.claim(wish);
+            void worker.close();
+            return job;
+          },
+        },
+      },
+    );
+    await pass(0);
     assert.equal(handler.runs.length, 0);
-    assert.equal((await world.find(id)).state, 'waiting');
+    assert.equal(await stateOf(id), 'waiting 1 5');
+  });
+
+  it('ends so many that were cancelled at a time, and they take no room from those that run', async () => {
+    const open: (() => void)[] = [];
+    const cancel = () => new Promise<void>((resolve) => void open.push(resolve));
+    const ids: string[] = [];
+    for (let count = 0; count < JOBS_CANCELLED_AT_ONCE; count += 1) ids.push(await world.put(`cancelled ${count}`));
+    for (const id of ids) await world.store.jobs.cancel(id, 0);
+    await world.put('runs', { priority: 1 });
+    world.begin({ batch: { atOnce: 1, run: handler.run, cancel } });
+    await pass(JOB_LOOK_MS);
+    assert.deepEqual([open.length, handler.runs.length], [JOBS_CANCELLED_AT_ONCE, 1]);
+    const more = await world.put('one more');
+    await world.store.jobs.cancel(more, 0);
+    handler.last().finish();
+    await pass(JOB_LOOK_MS);
+    assert.equal(open.length, JOBS_CANCELLED_AT_ONCE);
+    open[0]?.();
+    await pass(0);
+    await pass(0);
+    assert.equal(open.length, JOBS_CANCELLED_AT_ONCE + 1);
+  });
+
+  it('runs what is due beside what it ends', async () => {
+    const cancel = () => new Promise<void>(() => undefined);
+    await world.store.jobs.cancel(await world.put('cancelled'), 0);
+    world.begin({ batch: { atOnce: 1, run: handler.run, cancel } });
+    await pass(0);
+    await world.put('runs');
+    await pass(JOB_LOOK_MS);
+    assert.equal(handler.runs.length, 1);
   });
 
   it('notices that it stood still for so long that another one has its job, and writes nothing of it', async () => {

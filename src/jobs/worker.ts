@@ -104,8 +104,7 @@ export function startJobWorker(needs: JobWorkerNeeds): JobWorker {
   };
 
   const stopCancelled = async (): Promise<void> => {
-    const running = [...held.values()].filter(({ job, lease }) => !job.isCancelled && !lease.signal.aborted);
-    for (const id of await jobs.cancelledAmong(running.map(({ job }) => job.id))) held.get(id)?.lease.stop('cancelled');
+    for (const id of await jobs.cancelledAmong([...held.keys()])) held.get(id)?.lease.stop('cancelled');
   };
 
   const looks = createLooks(async () => {
