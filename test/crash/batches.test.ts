@@ -55,6 +55,8 @@ describe('a batch and a service that is killed', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
         ...process.env,
+        // Most of a life would be spent on reading the same sources again.
+        NODE_COMPILE_CACHE: join(data, 'compile-cache'),
         PARLEY_DATA: data,
         PARLEY_PORT: '0',
         PARLEY_ENGINE_KIND: 'scripted',
