@@ -881,6 +881,57 @@ export const REQUEST_DOCUMENTS_MAX = 100;
 
 /** Ours: bytes of their texts. Beyond: 400, with both numbers. More than any context that is served. */
 export const REQUEST_DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+/** wire.md E9.2: lines of the input of a batch; wire.md E9.3: of that of a dry run. Beyond: the batch fails. */
+export const BATCH_LINES_MAX = 50_000;
+export const BATCH_TEST_LINES_MAX = 100;
+
+/** wire.md E9.2: bytes of one line of it. Beyond: that line goes to the error file. */
+export const BATCH_LINE_BYTES_MAX = 6 * 1024 * 1024;
+
+/** Ours: Unicode code points of a custom_id. Beyond: the line goes to the error file. */
+export const BATCH_CUSTOM_ID_CODE_POINTS_MAX = 256;
+
+/**
+ * Ours: times in a row that the work of a batch may fail, or end with its process, without a line that was answered. Beyond: it
+ * is given up. Many, as hours of work are at stake: with the waits in between, failures of an hour and a half are outlived.
+ */
+export const BATCH_TRIES = 25;
+
+/** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
+export const BATCH_CONCURRENCY = 8;
+
+/** Ours: batches that one process works at, at a time. Beyond: they wait. */
+export const BATCHES_AT_ONCE = 32;
+
+/** Ours: results of a batch that are written at once, their bytes, and how long, in ms, the first of them waits for the others. */
+export const BATCH_GROUP_RESULTS_MAX = 32;
+export const BATCH_GROUP_BYTES_MAX = 1024 * 1024;
+export const BATCH_GROUP_MS = 50;
+
+/** Ours: bytes of a batch's input that are read at once: no connection waits while its lines are run. */
+export const BATCH_READ_BYTES = 1024 * 1024;
+
+/** Ours: lines of a batch of which it is asked at once which have a result. */
+export const BATCH_LOOK_LINES = 1_000;
+
+/** Ours: ms between looks whether the window of a running batch is over. */
+export const BATCH_WINDOW_LOOK_MS = 1_000;
+
+/** Ours: ms that a batch rests after a line of it was refused for want of room; doubled each time up to the second. */
+export const BATCH_REST_MS_MIN = 500;
+export const BATCH_REST_MS_MAX = 30_000;
+
+/** Ours: ms until the end of a batch is told to its callback once more; doubled each time, up to the second. */
+export const CALLBACK_RETRY_MS_MIN = 120_000;
+export const CALLBACK_RETRY_MS_MAX = 3_600_000;
+
+/** Ours: ms for a callback to be connected to, to begin its answer, and for all of it. Beyond: tried again later. */
+export const CALLBACK_CONNECT_MS = 5_000;
+export const CALLBACK_HEAD_MS = 15_000;
+export const CALLBACK_WHOLE_MS = 30_000;
+
+/** Ours: bytes of a callback's answer that are read; nobody looks at them. Beyond: the connection is closed. */
+export const CALLBACK_ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Ours: jobs of a kind that one process runs at a time, where the kind says nothing else. Beyond: they wait. */
 export const JOBS_AT_ONCE_DEFAULT = 8;

@@ -58,15 +58,16 @@ import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoin
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { responseJob } from '../jobs/kinds/response.ts';
+import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createBackgroundResponses } from '../resources/responses/background-service.ts';
 import { startPastEvents } from '../resources/responses/past-events.ts';
 import { createRunBell } from '../resources/responses/run-bell.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -80,6 +81,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
@@ -110,6 +112,8 @@ export interface Parts {
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
   readonly jobTiming: Partial<JobTiming>;
+  /** Who works at jobs. */
+  readonly jobHandlers: JobHandlers;
 }
 
 export interface ListenAddress {
@@ -281,9 +285,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   });
 
   // Whoever listens works, too: of several processes each, but for the primary.
+  const { work } = batches;
+  const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: {
+    handlers: overrides.jobHandlers ?? {
+      ...batchJobs,
       extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
       response: responseJob({
         background,
