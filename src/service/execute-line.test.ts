@@ -45,7 +45,7 @@ function executing(
       },
     ],
     keys: { findActive: async (id) => ('key' in change ? change.key : id === key.id ? key : undefined) },
-    limits: { bodyBytesMax: 1_000, deadlinePlainMs: deadlineMs },
+    limits: { bodyBytesMax: 1_000, deadlineStreamMs: deadlineMs },
     ids: { request: () => 'RID' },
     clock: systemClock,
     log: {
