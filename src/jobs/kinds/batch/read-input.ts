@@ -16,8 +16,10 @@ export async function* readInput(
 ): AsyncGenerator<Uint8Array> {
   for (let start = 0; ; start += pieceBytes) {
     const piece = await readPiece(blobs, name, { start, end: start + pieceBytes - 1 });
+    // Whoever reads may give the memory of a piece back: it is empty then.
+    const isLast = piece.length < pieceBytes;
     if (piece.length > 0) yield piece;
-    if (piece.length < pieceBytes) return;
+    if (isLast) return;
   }
 }
 
