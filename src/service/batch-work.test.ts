@@ -24,7 +24,12 @@ interface Batch extends Fields {
 interface Line {
   readonly id: string;
   readonly custom_id: string | null;
-  readonly response: { readonly status_code: number; readonly request_id: string; readonly body: Fields } | null;
+  readonly response: {
+    readonly status_code: number;
+    readonly request_id: string;
+    readonly body: Fields;
+    readonly headers?: Fields;
+  } | null;
   readonly error: { readonly code: string; readonly message: string; readonly line?: number } | null;
 }
 
@@ -122,9 +127,10 @@ describe('batches, through the whole service', () => {
 
   test('each line has its answer, in the order of the input, as a live request has it', async () => {
     const names = Array.from({ length: 50 }, (_, at) => `n${at}`);
+    const unheard = { nobody_knows_this: 1 };
     const made = await create(
       'good',
-      names.map((name) => line(name, name)),
+      names.map((name) => line(name, name, name === 'n7' ? unheard : {})),
     );
     assert.deepEqual([made.status, made.request_counts], ['validating', counts(0, 0)]);
     const batch = await ended('good', made);
@@ -136,10 +142,13 @@ describe('batches, through the whole service', () => {
       lines.map(({ custom_id }) => custom_id),
       names,
     );
-    const live = (await (await ask('good', 'POST', CHAT, line('', 'n7').body)).json()) as Fields;
+    const answer = await ask('good', 'POST', CHAT, line('', 'n7', unheard).body);
+    const live = (await answer.json()) as Fields;
     const { id, custom_id, response, error } = lines[7] ?? assert.fail();
     assert.deepEqual([custom_id, error, response?.status_code], ['n7', null, 200]);
     assert.equal(response?.request_id, id);
+    assert.deepEqual(response.headers, { 'x-parley-ignored': answer.headers.get('x-parley-ignored') });
+    assert.equal(lines[8]?.response?.headers, undefined);
     const { id: chatId, created, ...rest } = response.body;
     assert.deepEqual([typeof chatId, typeof created], ['string', 'number']);
     const { id: _id, created: _created, ...liveRest } = live;

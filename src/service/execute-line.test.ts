@@ -74,6 +74,7 @@ describe('a line of a batch', () => {
     assert.deepEqual(await execute(wish), {
       status: 200,
       body: { a: 1 },
+      headers: undefined,
       requestId: 'RID',
       error: undefined,
       retryAfterSeconds: undefined,
@@ -105,10 +106,17 @@ describe('a line of a batch', () => {
     assert.deepEqual(await execute(wish), {
       status: 429,
       body: { error: { message, type: 'limit_requests', param: 'x', code: 'limit_requests' }, request_id: 'RID' },
+      headers: undefined,
       requestId: 'RID',
       error: { code: 'limit_requests', message },
       retryAfterSeconds: 7,
     });
+  });
+
+  it('keeps what its endpoint says in headers', async () => {
+    const headers = { 'x-parley-ignored': 'n' };
+    const { execute, wish } = executing(async () => ({ type: 'json', status: 200, body: {}, headers }));
+    assert.deepEqual((await execute(wish)).headers, headers);
   });
 
   const unasked: Handle = () => assert.fail('it was asked');

@@ -38,7 +38,8 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
     const asked = { body, params: {}, query: new URLSearchParams(), headers: {} };
     const reply = await unlessAborted(endpoint.handle(asked, context), context.signal);
     if (reply.type !== 'json') throw new ServiceError('unsupported', 'A line of a batch is answered with JSON only.');
-    return { status: reply.status, body: reply.body };
+    const { status, body: said, headers = {} } = reply;
+    return { status, body: said, headers: Object.keys(headers).length > 0 ? headers : undefined };
   };
 
   return async (wish) => {
@@ -108,7 +109,8 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
       }
       end(status, error);
       const { retryAfterSeconds } = error;
-      return { status, body: errorBody(error, requestId), requestId, error: codeAndMessage(error), retryAfterSeconds };
+      const told = { body: errorBody(error, requestId), headers: undefined, error: codeAndMessage(error) };
+      return { status, requestId, ...told, retryAfterSeconds };
     } finally {
       clearTimeout(deadline);
       work.unlink();
@@ -116,4 +118,4 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
   };
 }
 
-type Answered = Pick<LineAnswer, 'status' | 'body'>;
+type Answered = Pick<LineAnswer, 'status' | 'body' | 'headers'>;

@@ -26,6 +26,7 @@ const answer = (wish: LineWish) => ({
   status: 200,
   requestId: 'RID',
   body: { said: promptOf(wish) },
+  headers: undefined,
   error: undefined,
   retryAfterSeconds: undefined,
 });

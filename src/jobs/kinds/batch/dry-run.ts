@@ -25,6 +25,6 @@ export function createDryRun({
       model: DRY_RUN_MODEL,
       id: `chatcmpl-${requestId}`,
     };
-    return { status: 200, requestId, body, error: undefined, retryAfterSeconds: undefined };
+    return { status: 200, requestId, body, headers: undefined, error: undefined, retryAfterSeconds: undefined };
   };
 }

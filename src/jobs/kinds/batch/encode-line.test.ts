@@ -6,6 +6,7 @@ const PLACE = { line: 3, customId: '1' };
 const ANSWER = {
   requestId: 'RID',
   body: { object: 'chat.completion' },
+  headers: undefined,
   error: undefined,
   retryAfterSeconds: undefined,
 };
@@ -15,6 +16,16 @@ test('a good answer is a line of the output file, as wire.md E9.3 has it', () =>
     line: 3,
     kind: 'output',
     json: '{"id":"RID","custom_id":"1","response":{"status_code":200,"request_id":"RID","body":{"object":"chat.completion"}},"error":null}',
+  });
+});
+
+test('what a live answer tells in headers of ours stands beside the body', () => {
+  const headers = { 'x-parley-ignored': 'logit_bias' };
+  assert.deepEqual(JSON.parse(encodeAnswer(PLACE, { ...ANSWER, status: 200, headers }).json), {
+    id: 'RID',
+    custom_id: '1',
+    response: { status_code: 200, request_id: 'RID', body: ANSWER.body, headers },
+    error: null,
   });
 });
 

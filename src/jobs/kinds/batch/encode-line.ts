@@ -7,14 +7,17 @@ interface Place {
   readonly customId: string;
 }
 
-/** wire.md E9.3: what was answered well goes to the output file, all else to the error file. */
+/**
+ * wire.md E9.3: what was answered well goes to the output file, all else to the error file. `headers` are ours, and only
+ * there where a live answer tells something in them: who sends lines would not hear of it otherwise.
+ */
 export function encodeAnswer({ line, customId }: Place, answer: LineAnswer): LineResult {
-  const { status, requestId, body, error } = answer;
+  const { status, requestId, body, headers, error } = answer;
   const isGood = status >= 200 && status < 300 && error === undefined;
   const told = {
     id: requestId,
     custom_id: customId,
-    response: { status_code: status, request_id: requestId, body },
+    response: { status_code: status, request_id: requestId, body, ...(headers ? { headers } : {}) },
     error: isGood ? null : { code: error?.code ?? String(status), message: error?.message ?? '' },
   };
   return { line, kind: isGood ? 'output' : 'error', json: JSON.stringify(told) };

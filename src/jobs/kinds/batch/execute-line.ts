@@ -18,6 +18,8 @@ export interface LineAnswer {
   readonly requestId: string;
   /** JSON, as the endpoint would have answered. */
   readonly body: unknown;
+  /** What the endpoint says beside its body, as `x-parley-ignored`; undefined where that is nothing. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
   /** What the body says went wrong; undefined where nothing did. */
   readonly error: { readonly code: string; readonly message: string } | undefined;
   /** Of a refusal: when to ask again. */

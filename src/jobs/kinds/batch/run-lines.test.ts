@@ -27,6 +27,7 @@ const good = (wish: LineWish, status = 200) => ({
   status,
   requestId: 'RID',
   body: wish.body,
+  headers: undefined,
   error: status === 200 ? undefined : { code: 'c', message: 'm' },
   retryAfterSeconds: undefined,
 });
