@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { modelsFolder } from '../test/models-folder.ts';
+import { batches, batchesOfEngine } from './batches.ts';
 import { conversationPages } from './conversations.ts';
 import { engine } from './engine.ts';
 import { files } from './files.ts';
@@ -33,6 +34,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   gateway: { needsWeights: false, run: () => rowsOf(gateway(note)) },
   conversations: { needsWeights: false, run: () => rowsOf(conversationPages(note)) },
   files: { needsWeights: false, run: () => rowsOf(files(note)) },
+  batches: { needsWeights: false, run: () => rowsOf(batches(note)) },
+  'batches-engine': { needsWeights: true, run: () => rowsOf(batchesOfEngine(folder, note)) },
   load: { needsWeights: false, run: () => underLoad(note) },
   engine: { needsWeights: true, run: () => rowsOf(engine(file, folder, note)) },
   turns: { needsWeights: true, run: () => rowsOf(turns(folder, note)) },

@@ -8,6 +8,7 @@ import type { Conversations } from '../resources/conversations/conversation.ts';
 import { createConversationsOperator } from '../resources/conversations/operator.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import type { Responses } from '../resources/responses/response.ts';
+import { storeRun } from '../resources/responses/__fixtures__/store-run.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { sqliteDialect } from '../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../store/store.ts';
@@ -147,6 +148,33 @@ describe('parley conversations', () => {
     assert.deepEqual(await lines('erase', other, '--json'), [{ conversations: 0, responses: 1 }]);
     assert.deepEqual(await left(), { conversations: [], responses: ['resp_alone'] });
     await assert.rejects(run('erase', other), { kind: 'not-found' });
+  });
+
+  it('exports and erases what was asked in the background, and has no answer yet or none at all', async () => {
+    const id = await made();
+    const other = await made(TEAM);
+    const place = { region: 'cn-beijing', workspace: 'primary', createdAt: NOW } as const;
+    await storeRun(server, { ...place, id: 'resp_waits', conversation: id });
+    await storeRun(server, { ...place, id: 'resp_answered', conversation: id, json: undefined, endedAt: NOW });
+    await answered(OWNER, 'resp_answered', id);
+    await storeRun(server, { ...place, workspace: 'team-7', id: 'resp_failed', conversation: other, endedAt: NOW });
+    const told = async (...args: readonly string[]) =>
+      (await lines('export', ...args)).filter(({ type }) => type === 'response');
+    assert.deepEqual(
+      (await told(id)).map((response) => response['id']),
+      ['resp_answered', 'resp_waits'],
+    );
+    const [failed] = await told('--workspace', 'team-7');
+    assert.deepEqual([failed?.['conversation'], failed?.['response']], [other, { id: 'resp_failed' }]);
+    assert.equal(await run('erase', id), 'erased 1 conversations and 2 responses\n');
+    await conversations.delete(TEAM, other);
+    assert.deepEqual(await lines('erase', other, '--json'), [{ conversations: 0, responses: 1 }]);
+    assert.deepEqual(await server.background.list({ limit: 9 }), []);
+    assert.deepEqual(await server.responseEvents.read('resp_failed', { from: 0, chunksMax: 1 }), []);
+    await storeRun(server, { ...place, workspace: 'team-7', id: 'resp_alone' });
+    assert.deepEqual(await lines('erase', '--workspace', 'team-7', '--yes', '--json'), [
+      { conversations: 0, responses: 1 },
+    ]);
   });
 
   it('erases a workspace whole, and only when that is meant', async () => {

@@ -7,6 +7,9 @@ export interface Owner {
   readonly keyId: string;
 }
 
+/** `background`: nobody waits for it, so it goes behind whatever somebody waits for. */
+export type Priority = 'live' | 'background';
+
 /** Facts for the one log line of a request; never prompts, answers or keys. */
 export interface RequestLog {
   /** Adds facts to the line that is written when the request ends. */
@@ -19,6 +22,8 @@ export interface RequestLog {
 export interface RequestContext {
   readonly requestId: string;
   readonly owner: Owner;
+  /** Absent: live. */
+  readonly priority?: Priority;
   /** Aborts when the caller is gone (where the endpoint says so), at the deadline, and at shutdown. */
   readonly signal: AbortSignal;
   readonly log: RequestLog;

@@ -96,6 +96,27 @@ export const QUEUE_WAIT_MS_MAX = 60_000;
 /** Ours: requests that may wait in an engine's queue. Beyond: 503. A key may hold half of them: 429. */
 export const QUEUE_PLACES_MAX = 256;
 
+/**
+ * Ours: background requests have places of their own in a queue, as this share of those of live ones, so that they never
+ * take one from them. Beyond: as above.
+ */
+export const BACKGROUND_PLACES_SHARE = 0.5;
+
+/**
+ * Ours: a background request may wait so many times as long in a queue as a live one: nobody watches it. Beyond: 503, for
+ * which a batch rests; much more of it would be taken from the time that a line may take in all.
+ */
+export const BACKGROUND_WAIT_FACTOR = 2;
+
+/**
+ * Ours: ms after a live request for which the embedded engine keeps a sequence free for the next one. Later on background
+ * runs have all of them, and the first live request sets one of these aside.
+ */
+export const LIVE_EXPECTED_MS = 2_000;
+
+/** Ours: of so many slices of prefill of the embedded engine, one is a background prompt's although live ones are there. */
+export const BACKGROUND_SLICE_EVERY = 8;
+
 /** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
 export const WORKSPACE_CHARACTERS_MAX = 64;
 
@@ -276,6 +297,9 @@ export const UPSTREAM_MESSAGE_CODE_POINTS_MAX = 500;
 
 /** Ours: ms that an upstream has to close its answer after the end mark. Beyond: the connection is not used again. */
 export const UPSTREAM_TAIL_MS = 1_000;
+
+/** Ours: background requests for each address of a pool while it works on live ones. Beyond: they wait. */
+export const POOL_BACKGROUND_BESIDE_LIVE_MAX = 2;
 
 /**
  * Ours: addresses of a pool that one request may be put to before its first event. Beyond: the last one's failure is told.
@@ -608,6 +632,39 @@ export const TURN_RENEW_MS = 2_500;
 /** Ours: when, in s, a caller whose conversation is taken may try again. A client that does so twice outlives the lease of a dead turn. */
 export const TURN_RETRY_SECONDS = TURN_LEASE_MS / 2_000;
 
+/** Ours: responses of one key that are made while nobody waits and have not ended. Beyond: 429. */
+export const BACKGROUND_UNFINISHED_MAX = 64;
+
+/** Ours: of these, how many one process makes at a time. Beyond: they wait. */
+export const BACKGROUND_AT_ONCE = 32;
+
+/** Ours: how long, in ms, the events of such a response are kept after its end. Beyond: they cannot be streamed again, 400. */
+export const BACKGROUND_EVENTS_MS = 3_600_000;
+
+/** Ours: ms between looks for events that are kept no longer; such responses that are cleared at once. */
+export const BACKGROUND_EVENTS_LOOK_MS = 300_000;
+export const BACKGROUND_EVENTS_PAGE_MAX = 50;
+
+/** Ours: characters of all events of such a response. Beyond: it fails. */
+export const BACKGROUND_EVENT_CHARS_MAX = 64 * 1024 * 1024;
+
+/** Ours: ms between its writes of events, and characters of them that wait. Beyond: the engine waits. */
+export const BACKGROUND_WRITE_MS = 100;
+export const BACKGROUND_WRITE_CHARS_MAX = 256 * 1024;
+
+/** Ours: ms between looks for events that another process writes, and rows of them that are read at once. */
+export const BACKGROUND_LOOK_MS = 150;
+export const BACKGROUND_CHUNKS_MAX = 16;
+
+/**
+ * Ours: how long, in ms from its making, such a response waits where a live one is refused for now: its conversation is taken,
+ * the queue is full. Beyond: it fails with that refusal.
+ */
+export const BACKGROUND_WAIT_MS = 600_000;
+
+/** Ours: ms between its tries meanwhile. */
+export const BACKGROUND_RETRY_MS = 1_000;
+
 /** Ours: ms between looks for what has passed its age. */
 export const RETENTION_LOOK_MS = 3_600_000;
 
@@ -726,6 +783,41 @@ export const FILE_ORPHAN_MS = 24 * 3_600_000;
 /** Ours: files that are swept or compared with their records at once. */
 export const FILE_SWEEP_PAGE_MAX = 200;
 
+/** wire.md E9.2: bytes of the input of a batch, and of one that is a rehearsal. Beyond: 400 where the batch is made. */
+export const BATCH_INPUT_BYTES_MAX = 500 * 1024 ** 2;
+export const BATCH_TEST_BYTES_MAX = 1024 ** 2;
+
+/** wire.md E9.3: hours of a completion window. Beyond: 400. */
+export const BATCH_WINDOW_HOURS_MIN = 24;
+export const BATCH_WINDOW_HOURS_MAX = 336;
+
+/** wire.md E9.3: Unicode code points of a batch's name and description. Beyond: 400. */
+export const BATCH_NAME_CODE_POINTS_MAX = 100;
+export const BATCH_DESCRIPTION_CODE_POINTS_MAX = 200;
+
+/** wire.md E9.3: batches of one page of a list, and how many there are where nothing is asked for. Beyond: 400. */
+export const BATCH_PAGE_MAX = 100;
+export const BATCH_PAGE_DEFAULT = 20;
+
+/** wire.md E9.3: input files that a list may name. Beyond: 400. */
+export const BATCH_LIST_FILES_MAX = 20;
+
+/** wire.md E9.3: the age, in ms, of batches that a list shows. Older ones are found by their ids only. */
+export const BATCH_LIST_AGE_MS = 30 * 24 * 3_600_000;
+
+/** Ours: bytes that are reserved for the results of a batch, at least; otherwise twice its input. */
+export const BATCH_RESERVE_BYTES_MIN = 1024 ** 2;
+
+/** Ours: ms between looks at whether a batch that has room reserved is still there. */
+export const BATCH_HOLD_MS = 3_600_000;
+
+/** Ours: problems of a batch that failed which are kept. The others are not told. */
+export const BATCH_PROBLEMS_MAX = 100;
+
+/** Ours: results that are read at once while a file is written, and that are removed at once afterwards. */
+export const BATCH_RESULTS_PAGE_MAX = 32;
+export const BATCH_RESULTS_REMOVED_MAX = 500;
+
 /** Ours: seconds for which the address of a download is good. Configurable. */
 export const FILE_URL_SECONDS = 3_600;
 
@@ -749,3 +841,137 @@ export const UPLOAD_STALL_MS = 60_000;
 
 /** Ours: ms that an upload or a download may take. Beyond: it is broken off. A gigabyte at 400 kbit/s. */
 export const TRANSFER_MS_MAX = 6 * 3_600_000;
+
+/** Ours: of a job that asks for nothing else; lower ones come first. */
+export const JOB_PRIORITY_DEFAULT = 5;
+
+/** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
+export const JOB_TRIES_DEFAULT = 5;
+
+/** wire.md E9.2: bytes of a file of which the text is read. Beyond: its status is error, with the reason; so too all that follow. */
+export const DOCUMENT_BYTES_MAX = 150 * 1024 * 1024;
+
+/** Ours: bytes of the text of one document, in UTF-8. Holds a context of a million tokens. */
+export const DOCUMENT_TEXT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Ours: ms of the processor for reading one. */
+export const DOCUMENT_READ_MS_MAX = 60_000;
+
+/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that reads one. */
+export const DOCUMENT_HEAP_MB = 512;
+export const DOCUMENT_RESIDENT_BYTES_MAX = 1024 ** 3;
+
+/** Ours: pages of a PDF. */
+export const DOCUMENT_PAGES_MAX = 10_000;
+
+/** Ours: elements inside each other in a page or an XML file. */
+export const DOCUMENT_DEPTH_MAX = 5_000;
+
+/** Ours: files inside an office's file or a book, bytes of one of them unpacked, and of all that are read. */
+export const DOCUMENT_ZIP_ENTRIES_MAX = 20_000;
+export const DOCUMENT_ZIP_FILE_BYTES_MAX = 192 * 1024 * 1024;
+export const DOCUMENT_UNPACKED_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Ours: documents that are read at once by a process of the service, and those that may wait for it. Beyond: 503. */
+export const DOCUMENTS_AT_ONCE = 2;
+export const DOCUMENTS_WAITING_MAX = 32;
+
+/** Ours: documents that one request may name. Beyond: 400. As many as a workspace may have files. */
+export const REQUEST_DOCUMENTS_MAX = 100;
+
+/** Ours: bytes of their texts. Beyond: 400, with both numbers. More than any context that is served. */
+export const REQUEST_DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+/** wire.md E9.2: lines of the input of a batch; wire.md E9.3: of that of a dry run. Beyond: the batch fails. */
+export const BATCH_LINES_MAX = 50_000;
+export const BATCH_TEST_LINES_MAX = 100;
+
+/** wire.md E9.2: bytes of one line of it. Beyond: that line goes to the error file. */
+export const BATCH_LINE_BYTES_MAX = 6 * 1024 * 1024;
+
+/** Ours: Unicode code points of a custom_id. Beyond: the line goes to the error file. */
+export const BATCH_CUSTOM_ID_CODE_POINTS_MAX = 256;
+
+/**
+ * Ours: times in a row that the work of a batch may fail, or end with its process, without a line that was answered. Beyond: it
+ * is given up. Many, as hours of work are at stake: with the waits in between, failures of an hour and a half are outlived.
+ */
+export const BATCH_TRIES = 25;
+
+/** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
+export const BATCH_CONCURRENCY = 8;
+
+/** Ours: batches that one process works at, at a time. Beyond: they wait. */
+export const BATCHES_AT_ONCE = 32;
+
+/** Ours: results of a batch that are written at once, their bytes, and how long, in ms, the first of them waits for the others. */
+export const BATCH_GROUP_RESULTS_MAX = 32;
+export const BATCH_GROUP_BYTES_MAX = 1024 * 1024;
+export const BATCH_GROUP_MS = 50;
+
+/** Ours: bytes of a batch's input that are read at once: no connection waits while its lines are run. */
+export const BATCH_READ_BYTES = 1024 * 1024;
+
+/** Ours: lines of a batch of which it is asked at once which have a result. */
+export const BATCH_LOOK_LINES = 1_000;
+
+/** Ours: ms between looks whether the window of a running batch is over. */
+export const BATCH_WINDOW_LOOK_MS = 1_000;
+
+/** Ours: ms that a batch rests after a line of it was refused for want of room; doubled each time up to the second. */
+export const BATCH_REST_MS_MIN = 500;
+export const BATCH_REST_MS_MAX = 30_000;
+
+/** Ours: ms until the end of a batch is told to its callback once more; doubled each time, up to the second. */
+export const CALLBACK_RETRY_MS_MIN = 120_000;
+export const CALLBACK_RETRY_MS_MAX = 3_600_000;
+
+/** Ours: ms for a callback to be connected to, to begin its answer, and for all of it. Beyond: tried again later. */
+export const CALLBACK_CONNECT_MS = 5_000;
+export const CALLBACK_HEAD_MS = 15_000;
+export const CALLBACK_WHOLE_MS = 30_000;
+
+/** Ours: bytes of a callback's answer that are read; nobody looks at them. Beyond: the connection is closed. */
+export const CALLBACK_ANSWER_BYTES_MAX = 64 * 1024;
+
+/** Ours: jobs of a kind that one process runs at a time, where the kind says nothing else. Beyond: they wait. */
+export const JOBS_AT_ONCE_DEFAULT = 8;
+
+/** Ours: waiting jobs that one process ends at a time because they were cancelled; for that they need no place. Beyond: they wait. */
+export const JOBS_CANCELLED_AT_ONCE = 16;
+
+/** Ours: ms between looks for jobs that are due, and for those among one's own that another process has cancelled. */
+export const JOB_LOOK_MS = 1_000;
+
+/** Ours: how long, in ms, a job keeps its process without a sign of life. Beyond: the next one that looks takes it. */
+export const JOB_LEASE_MS = 20_000;
+
+/** Ours: between such signs of life, in ms; progress is told with them. */
+export const JOB_RENEW_MS = 2_500;
+
+/** Ours: ms that running jobs have to stop when their process does. Beyond: they are given back as they are. */
+export const JOB_GRACE_MS = 5_000;
+
+/** Ours: ms before a failed job is tried again, at first and at most; doubles with each failure in a row. */
+export const JOB_RETRY_MS_MIN = 2_000;
+export const JOB_RETRY_MS_MAX = 300_000;
+
+/** Ours: characters of why a job failed. Beyond: cut. */
+export const JOB_ERROR_CHARS_MAX = 1_000;
+
+/** Ours: ms after its end for which a job can be looked at. Beyond: it is removed. */
+export const JOB_KEPT_MS = 7 * 24 * 3_600_000;
+
+/** Ours: ms between looks for such jobs, and how many are removed at once. */
+export const JOB_SWEEP_MS = 3_600_000;
+export const JOB_SWEEP_PAGE_MAX = 500;
+
+/** Ours: jobs that `parley jobs list` shows, where nothing is asked for and at most. Beyond: refused. */
+export const JOB_LIST_DEFAULT = 20;
+export const JOB_LIST_MAX = 500;
+
+/** Ours: times that reading a document may fail for reasons that are not its own. Beyond: its status is error. */
+export const EXTRACT_TRIES = 3;
+
+/** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
+export const DOCUMENTS_KEPT_MAX = 32;
+export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;

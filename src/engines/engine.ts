@@ -1,4 +1,5 @@
 import type { Abilities } from '../core/abilities.ts';
+import type { Priority } from '../core/context.ts';
 import type { ServiceError } from '../core/error.ts';
 import type { EngineEvent } from '../core/event.ts';
 import type { Message } from '../core/message.ts';
@@ -69,6 +70,8 @@ export type EngineInput =
 export interface EngineOwner {
   readonly workspace: string;
   readonly key: string;
+  /** Where it stands in queues, and what it leaves free for others. Absent: live. */
+  readonly priority?: Priority;
 }
 
 export interface EngineRequest {

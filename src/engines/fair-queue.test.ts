@@ -43,6 +43,39 @@ describe('the fair queue', () => {
     assert.equal(queue.add({ workspace: 'c', key: 'k' }, 'c1'), 'added');
   });
 
+  it('shows background items only where no live one waits, and is as fair among them', () => {
+    const queue = createFairQueue<string>({ placesMax: 100 });
+    for (const item of ['a/k1/1', 'a/k1/2', 'b/k1/1']) {
+      const [workspace = '', key = ''] = item.split('/');
+      assert.equal(queue.add({ workspace, key, priority: 'background' }, item), 'added');
+    }
+    assert.equal(queue.peek(), 'a/k1/1');
+    queue.add({ workspace: 'a', key: 'k1', priority: 'live' }, 'live 1');
+    queue.add({ workspace: 'a', key: 'k1' }, 'live 2');
+    assert.equal(queue.length, 5);
+    assert.deepEqual(drain(queue), ['live 1', 'live 2', 'a/k1/1', 'b/k1/1', 'a/k1/2']);
+    assert.equal(queue.length, 0);
+  });
+
+  it('background items take no place of a live one, of the queue or of its key, and have half as many', () => {
+    const queue = createFairQueue<string>({ placesMax: 8 });
+    const add = (key: string, priority: 'live' | 'background') => queue.add({ workspace: 'w', key, priority }, key);
+    const added = (count: number): string[] => Array.from({ length: count }, () => 'added');
+    const verdicts = ['k', 'k', 'k', 'l', 'l', 'm'].map((key) => add(key, 'background'));
+    assert.deepEqual(verdicts, ['added', 'added', 'key-share', 'added', 'added', 'full']);
+    assert.deepEqual(
+      Array.from({ length: 5 }, () => add('k', 'live')),
+      [...added(4), 'key-share'],
+    );
+    assert.deepEqual(
+      Array.from({ length: 4 }, () => add('l', 'live')),
+      added(4),
+    );
+    assert.equal(add('m', 'live'), 'full');
+    assert.equal(queue.remove('k'), true);
+    assert.equal(queue.length, 11);
+  });
+
   it('whatever comes and goes, the count is right, each item comes out once, and nobody waits longer than one round', () => {
     const owner = fc.record({ workspace: fc.constantFrom('a', 'b', 'c'), key: fc.constantFrom('k', 'l') });
     const step = fc.oneof(

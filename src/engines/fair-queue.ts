@@ -1,14 +1,36 @@
+import { BACKGROUND_PLACES_SHARE } from '../core/limits.ts';
+import { isBackground } from './background.ts';
 import type { EngineOwner } from './engine.ts';
 
-/** Waiting requests, in turn by workspace, then by key, then by arrival. Bounded in places and in places of one key. */
+/**
+ * Waiting requests: the live ones, and behind all of them the background ones. Both are in turn by workspace, then by key,
+ * then by arrival, and bounded in places and in places of one key, each for themselves.
+ */
 export interface FairQueue<T> {
   readonly length: number;
   add(owner: EngineOwner, item: T): 'added' | 'full' | 'key-share';
-  /** Whose turn it is; stays there until `take`. */
+  /** Whose turn it is. Stays there until `take`, unless it is a background one and a live one comes. */
   peek(): T | undefined;
-  /** Removes what `peek` showed; its workspace and key go to the end of the turn. */
+  /** Removes what `peek` shows; its workspace and key go to the end of the turn. */
   take(): void;
   remove(item: T): boolean;
+}
+
+/** @param placesMax Of live requests. */
+export function createFairQueue<T>({ placesMax }: { placesMax: number }): FairQueue<T> {
+  const live = createRing<T>(placesMax);
+  const background = createRing<T>(Math.max(1, Math.floor(placesMax * BACKGROUND_PLACES_SHARE)));
+  const first = (): FairQueue<T> => (live.length > 0 ? live : background);
+
+  return {
+    get length() {
+      return live.length + background.length;
+    },
+    add: (owner, item) => (isBackground(owner) ? background : live).add(owner, item),
+    peek: () => first().peek(),
+    take: () => first().take(),
+    remove: (item) => live.remove(item) || background.remove(item),
+  };
 }
 
 /** A ring of names whose first one has the turn. */
@@ -17,7 +39,7 @@ interface Turn<T> {
   readonly waiting: T[];
 }
 
-export function createFairQueue<T>({ placesMax }: { placesMax: number }): FairQueue<T> {
+function createRing<T>(placesMax: number): FairQueue<T> {
   const workspaces: Turn<Turn<T>>[] = [];
   const keyPlacesMax = Math.max(1, Math.floor(placesMax / 2));
   let length = 0;

@@ -64,6 +64,15 @@ describe('a thread that many wait for', () => {
     assert.equal((await Promise.all(taken)).length, 5);
   });
 
+  it('works for background askers when no live one waits', async () => {
+    const worker = create();
+    const order: string[] = [];
+    const background: Asker = { owner: { workspace: 'w', key: 'k', priority: 'background' } };
+    const ask = (name: string, asker: Asker) => worker.ask(name, asker).then(() => order.push(name));
+    await Promise.all([ask('running', of('k')), ask('behind', background), ask('live', of('k')), ask('more', of('l'))]);
+    assert.deepEqual(order, ['running', 'live', 'more', 'behind']);
+  });
+
   it('lets nobody wait for too long, but those that it works for', async () => {
     const worker = create({ waitMsMax: 30, msMax: 200 });
     const slow = assert.rejects(worker.ask('loop', of('k')), WorkerLimitError);

@@ -1,6 +1,7 @@
 import { createBoundedWorker } from '../lib/bounded-worker.ts';
 import type { BoundedWorkerOptions } from '../lib/bounded-worker.ts';
 import { abortReason } from './abort-reason.ts';
+import { waitMsOf } from './background.ts';
 import type { EngineOwner } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
 
@@ -16,8 +17,9 @@ export class WorkerBusyError extends Error {
 }
 
 export interface FairWorkerOptions extends BoundedWorkerOptions {
-  /** Messages that may wait; a key has half of these places. */
+  /** Live messages that may wait; a key has half of these places. */
   readonly placesMax: number;
+  /** Of a live message. */
   readonly waitMsMax: number;
 }
 
@@ -71,7 +73,7 @@ export function createFairWorker<Message, Result>({
       new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(abortReason(signal));
         const onAbort = (): void => signal && waiting.reject(abortReason(signal));
-        const timer = setTimeout(() => waiting.reject(new WorkerBusyError('wait')), waitMsMax);
+        const timer = setTimeout(() => waiting.reject(new WorkerBusyError('wait')), waitMsOf(owner, waitMsMax));
         const over = (): void => {
           queue.remove(waiting);
           clearTimeout(timer);

@@ -5,13 +5,14 @@ import type { RequestContext } from '../core/context.ts';
 import type { Usage } from '../core/event.ts';
 import type { Ids } from '../core/id.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { EngineOwner, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
+import type { EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
 import { linkedAbort } from '../lib/linked-abort.ts';
 import { checkAbilities, knownOf, lacksLogprobs, unheardFields } from './abilities.ts';
 import type { Admission } from './admission.ts';
 import type { AnswerCheck } from './answer-check.ts';
 import type { CheckAnswer } from './checked-stages.ts';
+import { engineOwnerOf } from './engine-owner.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 import { planRequest } from './plan.ts';
@@ -75,7 +76,7 @@ export function createGenerate({
       };
       checkAbilities(request, model, engine);
       const style = styleOf(model);
-      const asker = { owner: ownerOf(context), signal: run.signal };
+      const asker = { owner: engineOwnerOf(context), signal: run.signal };
       const problemOf: CheckAnswer = (schema, text) => answerCheck.problemOf(schema, text, asker);
       const needs = { entry: model.entry, engine, rendererOf, newCallId: ids.toolCall, problemOf, ...style };
       const plan = await planRequest(request, needs);
@@ -160,7 +161,7 @@ function toEngineRequest(
 ): Omit<EngineRequest, keyof Plan['asked']> {
   return {
     id: context.requestId,
-    owner: ownerOf(context),
+    owner: engineOwnerOf(context),
     sampling: { ...entry.sampling, ...request.sampling },
     stop: { ...request.stop, special: stopTokens },
     choices: request.choices,
@@ -169,8 +170,3 @@ function toEngineRequest(
     ...(request.logprobs && !lacksLogprobs(request, engine.capabilities) ? { logprobs: request.logprobs } : {}),
   };
 }
-
-const ownerOf = ({ owner }: RequestContext): EngineOwner => ({
-  workspace: `${owner.region}/${owner.workspace}`,
-  key: owner.keyId,
-});

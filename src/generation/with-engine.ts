@@ -2,6 +2,7 @@ import type { Catalogue, ModelInterface, ResolvedModel } from '../catalogue/mode
 import type { RequestContext } from '../core/context.ts';
 import type { EngineOwner } from '../engines/engine.ts';
 import type { Admission } from './admission.ts';
+import { engineOwnerOf } from './engine-owner.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 
 export interface WithEngineNeeds<Engine> {
@@ -25,9 +26,10 @@ interface Done<Result> {
 export async function withEngine<Engine, Result>(
   { catalogue, engineFor, admission, ledger }: WithEngineNeeds<Engine>,
   asked: { readonly model: string; readonly interface: ModelInterface },
-  { requestId, owner, signal, log }: RequestContext,
+  context: RequestContext,
   work: (engine: Engine, owner: EngineOwner) => Promise<Done<Result>>,
 ): Promise<Result> {
+  const { requestId, owner, signal, log } = context;
   const model = catalogue.resolve(asked.model, { interface: asked.interface, region: owner.region });
   log.add({ model: model.entry.name });
   const owned = { owner, model: model.entry.name, choices: 1 };
@@ -38,7 +40,7 @@ export async function withEngine<Engine, Result>(
   try {
     lease = await engineFor(model);
     reservation = await ledger.reserve({ requestId, ...owned });
-    done = await work(lease.engine, { workspace: `${owner.region}/${owner.workspace}`, key: owner.keyId });
+    done = await work(lease.engine, engineOwnerOf(context));
     log.add({ promptTokens: done.promptTokens });
     return done.result;
   } finally {

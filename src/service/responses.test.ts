@@ -546,7 +546,11 @@ describe('the responses interface', () => {
     ['an empty list', { input: [] }, 'input'],
     ['an input that is neither', { input: 7 }, 'input'],
     ['an item of no known type', { input: [{ type: 'mesage', role: 'user', content: '' }] }, 'input[0].type'],
-    ['a file', { input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input[0].content[0].type'],
+    [
+      'a file that is nowhere',
+      { input: [{ role: 'user', content: [{ type: 'input_file' }] }] },
+      'input[0].content[0].file_id',
+    ],
     [
       'an image, for a model that takes none',
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] }] },
@@ -562,7 +566,7 @@ describe('the responses interface', () => {
       { input: 'Hi', conversation: 'c', previous_response_id: 'r' },
       'previous_response_id',
     ],
-    ['background', { input: 'Hi', background: true }, 'background'],
+    ['background that is not kept', { input: 'Hi', background: true, store: false }, 'store'],
     ['a prompt template', { input: 'Hi', prompt: { id: 'p' } }, 'prompt'],
     ['a temperature of 2', { input: 'Hi', temperature: 2 }, 'temperature'],
     ['a top_p of 0', { input: 'Hi', top_p: 0 }, 'top_p'],

@@ -16,6 +16,7 @@ import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { findProgram, programVersion } from '../engines/command/find-program.ts';
+import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
@@ -28,8 +29,10 @@ import type { Ledger } from '../generation/ledger.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
+import { createWithDocuments } from '../generation/with-documents.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
+import { extractJob } from '../jobs/kinds/extract.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -40,7 +43,9 @@ import { conversationEndpoints } from '../protocols/compatible/conversations/end
 import { embeddings } from '../protocols/compatible/embeddings/endpoint.ts';
 import { modelGet, modelList } from '../protocols/compatible/models/endpoint.ts';
 import { rerank } from '../protocols/compatible/rerank/endpoint.ts';
+import { backgroundAnswer } from '../protocols/compatible/responses/background-answer.ts';
 import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
+import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
 import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
@@ -52,10 +57,17 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
+import { responseJob } from '../jobs/kinds/response.ts';
+import type { JobHandlers } from '../jobs/handler.ts';
+import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
+import { createBackgroundResponses } from '../resources/responses/background-service.ts';
+import { startPastEvents } from '../resources/responses/past-events.ts';
+import { createRunBell } from '../resources/responses/run-bell.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -69,7 +81,10 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { openBatchJobs } from './open-batch-jobs.ts';
+import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
+import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
 import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
@@ -96,6 +111,9 @@ export interface Parts {
   readonly recall: () => Promise<void>;
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
+  readonly jobTiming: Partial<JobTiming>;
+  /** Who works at jobs. */
+  readonly jobHandlers: JobHandlers;
 }
 
 export interface ListenAddress {
@@ -157,8 +175,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
+  const jobBell = createJobBell();
   const conversations = createConversations({ store, clock });
-  const responses = createResponses({ store, clock });
+  const runBell = createRunBell();
+  const responses = createResponses({ store, clock, bell: runBell });
+  const background = createBackgroundResponses({ store, clock, ids: systemIds, tellChange, bell: runBell, jobBell });
   const listening = new Map<RegionId, string>();
   const files = await openFiles({
     config,
@@ -166,9 +187,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     store,
     clock,
     log,
+    bell: jobBell,
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
+  const { blobs, limitsOf } = files;
+  const extract = createExtract();
+  const sweeps = worker === undefined;
+  const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
@@ -178,9 +204,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
-  const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
-  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
+  const { findDocument } = files.texts;
+  const withDocuments = createWithDocuments({ findDocument, extract });
+  const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const generate = withDocuments(generateText);
+  const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
+  const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
@@ -221,7 +250,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     textRerank({ rank, strict }),
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
-    ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...batches.endpoints,
+    ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),
@@ -254,10 +284,37 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
+  // Whoever listens works, too: of several processes each, but for the primary.
+  const { work } = batches;
+  const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
+  const jobs = openJobs({
+    jobs: store.jobs,
+    handlers: overrides.jobHandlers ?? {
+      ...batchJobs,
+      extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
+      response: responseJob({
+        background,
+        bell: runBell,
+        keys,
+        clock,
+        ids: systemIds,
+        log,
+        deadlineMs: config.limits.deadlineStreamMs,
+        answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
+      }),
+    },
+    bell: jobBell,
+    clock,
+    log,
+    meter,
+    timing: overrides.jobTiming,
+  });
+
   const { conversationsDays, responsesDays } = config.retention;
   // Of several processes the primary sees to it for all.
   const kept = worker === undefined ? { conversationsDays, responsesDays } : NOTHING_ENDS;
   const retention = startRetention({ store, clock, log, ...kept });
+  const pastEvents = worker === undefined ? startPastEvents({ store, clock, log }) : undefined;
 
   const useModels = async (section: ModelsSection): Promise<void> => {
     catalogue.replace(await openCatalogue(section));
@@ -290,6 +347,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       }));
       for (const { url, regions: reached } of addressed)
         for (const { id } of reached) listening.set(id, reachableAs(url));
+      jobs.start();
       return addressed;
     },
     firstKey: async () => {
@@ -308,10 +366,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       log.info('models were read again', { models: catalogue.list().length });
     },
     async close() {
+      jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
+      await jobs.close();
       await engines.close();
       await answerCheck.close();
       await retention.close();
+      await batches.close();
+      await pastEvents?.close();
       await files.close();
       await store.close();
     },

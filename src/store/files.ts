@@ -33,6 +33,8 @@ export interface Reservation extends Place {
   /** UTC milliseconds. */
   readonly leaseUntil: number;
   readonly at: number;
+  /** The batch whose results it is for: it is kept while that has not ended. */
+  readonly heldFor?: string | undefined;
 }
 
 /** What is left to do for a file that nobody can find any more; `files` and `bytes` are what it held until then. */
@@ -46,6 +48,8 @@ export interface Retired extends Place {
 export interface Expired extends Place {
   readonly blob: string;
   readonly isReserved: boolean;
+  /** The batch whose results it is for. */
+  readonly heldFor: string | undefined;
 }
 
 /** What a reservation becomes; whose it is stays. */
@@ -68,10 +72,12 @@ export interface FileStore {
   reserve(reservation: Reservation): Promise<void>;
   /** Of a reservation that is still there; so too `activate`. False where it is not. */
   grow(blob: string, wish: { bytes: number; leaseUntil: number }): Promise<boolean>;
-  /** What comes in now, in the order in which it began. */
+  /** What comes in now, in the order in which it began: what is held for a batch does not. */
   reservations(place: Place): Promise<readonly { blob: string; bytes: number }[]>;
   /** Of those that are reservations still. */
   renew(blobs: readonly string[], leaseUntil: number): Promise<void>;
+  /** Gives a reservation another blob. False where it is none any more. */
+  rename(blob: string, to: string): Promise<boolean>;
   /** The record; and what it held as a reservation. */
   activate(blob: string, facts: Activated): Promise<{ record: FileRecord; heldBytes: number } | undefined>;
   /** Undefined where there is none that is active. */
@@ -119,7 +125,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
   };
 
   return {
-    reserve: ({ blob, region, workspace, keyId, bytes, leaseUntil, at }) =>
+    reserve: ({ blob, region, workspace, keyId, bytes, leaseUntil, at, heldFor }) =>
       run(async () => {
         await db
           .insertInto('files')
@@ -132,6 +138,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
             bytes,
             lease_until: leaseUntil,
             changed_at: at,
+            held_for: heldFor ?? null,
           })
           .execute();
       }),
@@ -154,6 +161,7 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           // All that are active have none: few rows are left.
           .where('lease_until', 'is not', null)
           .where('state', '=', 'reserved')
+          .where('held_for', 'is', null)
           .where('region', '=', region)
           .where('workspace', '=', workspace)
           .orderBy('blob')
@@ -167,6 +175,17 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
           .where('blob', 'in', [...blobs])
           .where('state', '=', 'reserved')
           .execute();
+      }),
+    rename: (blob, to) =>
+      run(async () => {
+        const row = await db
+          .updateTable('files')
+          .set({ blob: to })
+          .where('blob', '=', blob)
+          .where('state', '=', 'reserved')
+          .returning('blob')
+          .executeTakeFirst();
+        return row !== undefined;
       }),
     activate: (blob, { id, sortKey, number, name, description, purpose, sizeBytes, md5, createdAt }) =>
       run(async () => {
@@ -249,12 +268,16 @@ export function createFileStore(db: Kysely<Database>, run: Run): FileStore {
       run(async () => {
         const rows = await db
           .selectFrom('files')
-          .select(['blob', 'state', 'region', 'workspace'])
+          .select(['blob', 'state', 'region', 'workspace', 'held_for'])
           .where('lease_until', '<', before)
           .orderBy('lease_until')
           .limit(limit)
           .execute();
-        return rows.map(({ state, ...row }) => ({ ...row, isReserved: state === 'reserved' }));
+        return rows.map(({ state, held_for: heldFor, ...row }) => ({
+          ...row,
+          isReserved: state === 'reserved',
+          heldFor: heldFor ?? undefined,
+        }));
       }),
     remove: (blob) =>
       run(async () => {

@@ -5,25 +5,37 @@ import { storageFailure } from '../core/storage-failure.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
+import { type BatchLineStore, createBatchLineStore } from './batch-lines.ts';
+import { type BatchStore, createBatchStore } from './batches.ts';
+import { type BackgroundStore, createBackgroundStore } from './background.ts';
 import { type ConversationStore, createConversationStore } from './conversations.ts';
 import { createFileStore, type FileStore } from './files.ts';
 import { createFileTotals, type FileTotals } from './file-totals.ts';
 import { createItemStore, type ItemStore } from './items.ts';
+import { createJobStore, type JobStore } from './jobs.ts';
 import { createKeyStore, type KeyStore } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
+import { createResponseEventStore, type ResponseEventStore } from './response-events.ts';
 import { createResponseStore, type ResponseStore } from './responses.ts';
 import type { Run } from './run.ts';
 import type { Database } from './schema/database.ts';
+import { createTextStore, type TextStore } from './texts.ts';
 
 /** The nouns, each with all of its SQL. */
 export interface Tables {
+  readonly batches: BatchStore;
+  readonly batchLines: BatchLineStore;
+  readonly background: BackgroundStore;
   readonly conversations: ConversationStore;
   readonly files: FileStore;
   readonly fileTotals: FileTotals;
   readonly items: ItemStore;
+  readonly jobs: JobStore;
   readonly keys: KeyStore;
+  readonly responseEvents: ResponseEventStore;
   readonly responses: ResponseStore;
+  readonly texts: TextStore;
 }
 
 /** Every failure of the database is a ServiceError `internal` with the reason as its cause; `overloaded` where its disk is full. */
@@ -69,12 +81,18 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
 }
 
 const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
+  batches: createBatchStore(db, run),
+  batchLines: createBatchLineStore(db, run),
+  background: createBackgroundStore(db, run),
   conversations: createConversationStore(db, run),
   files: createFileStore(db, run),
   fileTotals: createFileTotals(db, run),
   items: createItemStore(db, run),
+  jobs: createJobStore(db, run),
   keys: createKeyStore(db, run),
+  responseEvents: createResponseEventStore(db, run),
   responses: createResponseStore(db, run),
+  texts: createTextStore(db, run),
 });
 
 async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {

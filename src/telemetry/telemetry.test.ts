@@ -37,6 +37,15 @@ test('an unknown operation makes no new series', async () => {
   assert.ok(!text.includes('passwd'));
 });
 
+test('attempts at jobs are counted by what became of them, and those that go on are shown', async () => {
+  const meter = createMeter({ operations: [] });
+  const [ended] = [meter.jobStarted('batch'), meter.jobStarted('batch')];
+  ended('waiting');
+  const { text } = await meter.expose();
+  assert.match(text, /parley_jobs_running\{kind="batch"\} 1/);
+  assert.match(text, /parley_job_attempts_total\{kind="batch",outcome="waiting"\} 1/);
+});
+
 test('two meters count apart, and a stream is closed once', async () => {
   const [one, two] = [createMeter({ operations: [] }), createMeter({ operations: [] })];
   const close = one.streamOpened();

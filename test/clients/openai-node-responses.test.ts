@@ -217,7 +217,7 @@ describe('responses with the openai client for Node', () => {
       { conversation: 'conv_1', previous_response_id: 'resp_1' },
       'previous_response_id',
     ],
-    ['the wish to run in the background', { background: true }, 'background'],
+    ['the wish to run in the background and not to be kept', { background: true, store: false }, 'store'],
     [
       'a file',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://example.com/a' }] }] },
@@ -241,7 +241,7 @@ describe('responses with the openai client for Node', () => {
     });
   }
 
-  test('cannot be cancelled, because none runs in the background', async () => {
+  test('cannot be cancelled where somebody waited for them', async () => {
     const { id } = await openai.client.responses.create(HELLO);
     await assert.rejects(openai.client.responses.cancel(id), BadRequestError);
   });

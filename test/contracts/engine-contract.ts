@@ -27,6 +27,8 @@ export interface Declared {
   readonly embeddings: boolean;
   /** Says which stop string was hit. */
   readonly namesStops: boolean;
+  /** Has requests wait itself, so that it can say whose turn it is; others leave that to their server. */
+  readonly queues: boolean;
   /** What a request fails with whose engine dies. */
   readonly death: 'engine-failed' | 'upstream-failed';
 }
@@ -40,6 +42,7 @@ export const EMBEDDED: Declared = {
   tokens: true,
   embeddings: true,
   namesStops: true,
+  queues: true,
   death: 'engine-failed',
 };
 
@@ -438,6 +441,27 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
       caller.abort();
       await isFree();
       await works();
+    });
+
+    itWhere(declared.queues, 'lets a background request wait for live ones, and then run', async () => {
+      const order: string[] = [];
+      const run = async (name: string, priority?: 'background'): Promise<AbortController> => {
+        const caller = new AbortController();
+        const owner = { workspace: 'w', key: 'k', ...(priority ? { priority } : {}) };
+        await engine.start(ask(STORY, { owner, sampling: { temperature: 0 } }), caller.signal);
+        order.push(name);
+        return caller;
+      };
+      const [first, ...others] = await Promise.all(Array.from({ length: trial.sequences }, () => run('first')));
+      const behind = run('behind', 'background');
+      const live = run('live');
+      first?.abort();
+      const second = await live;
+      assert.equal(order.at(-1), 'live');
+      for (const caller of [...others, second]) caller.abort();
+      (await behind).abort();
+      assert.equal(order.at(-1), 'behind');
+      await isFree();
     });
 
     it('loses nothing for a slow reader', async () => {

@@ -11,7 +11,7 @@ import type { Declared } from './engine-contract.ts';
 // ones. llama-server itself is tried with the models.
 
 const TOKENS: Declared = { ...EMBEDDED, embeddings: false, death: 'upstream-failed' };
-const CHAT: Declared = { ...TOKENS, input: 'chat', grammar: false, phases: false, tokens: false };
+const CHAT: Declared = { ...TOKENS, input: 'chat', grammar: false, phases: false, tokens: false, queues: false };
 
 const trialOf =
   (create: (url: string) => TextEngine, longTokens = 2_000) =>

@@ -27,6 +27,7 @@ const CHAT: Declared = {
   phases: false,
   tokens: false,
   namesStops: false,
+  queues: false,
 };
 
 const skip = lacks(TINY) || lacksLlamaServer();

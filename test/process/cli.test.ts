@@ -6,6 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { systemIds } from '../../src/core/id.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { newJob } from '../../src/resources/jobs/new-job.ts';
+import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { openStore } from '../../src/store/store.ts';
 import { startParley } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
@@ -59,6 +64,36 @@ describe('the command line', () => {
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     const [code] = await once(child, 'close');
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  });
+
+  test('a watch of jobs tells what changes, and Ctrl-C and a reader who leaves are its ends', async () => {
+    const env = environment({});
+    const store = await openStore({ dialect: sqliteDialect({ file: join(env.PARLEY_DATA, 'parley.db') }) });
+    const owner = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
+    const put = async (subject: string) => {
+      const wish = { kind: 'batch', subject, owner, payload: {} } as const;
+      assert.ok(await store.jobs.insert(newJob(wish, { ids: systemIds, clock: systemClock })));
+    };
+    await put('batch_1');
+    for (const end of ['interrupt', 'leave']) {
+      const child = spawn(process.execPath, [...node, 'jobs', 'list', '--watch'], { env });
+      let output = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+      const says = (subject: string) =>
+        until(subject, { withinMs: 30_000 }, async () => (output.includes(subject) ? true : undefined));
+      await says('batch_1');
+      await put(`batch_of_${end}`);
+      await says(`batch_of_${end}`);
+      if (end === 'interrupt') child.kill('SIGINT');
+      else {
+        child.stdout.destroy();
+        // What it writes next finds that out.
+        await put('batch_that_nobody_reads_of');
+      }
+      const [code] = await once(child, 'exit');
+      assert.equal(code, 0, end);
+    }
+    await store.close();
   });
 
   test('a place that cannot be written to is told in one line with its path', () => {

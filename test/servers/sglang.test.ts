@@ -15,7 +15,15 @@ const CHATML =
   "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n";
 
 const TOKENS: Declared = { ...EMBEDDED, logprobs: false, grammar: true, embeddings: false, death: 'upstream-failed' };
-const CHAT: Declared = { ...TOKENS, input: 'chat', logprobs: true, grammar: false, phases: false, tokens: false };
+const CHAT: Declared = {
+  ...TOKENS,
+  input: 'chat',
+  logprobs: true,
+  grammar: false,
+  phases: false,
+  tokens: false,
+  queues: false,
+};
 
 const trial = trialOf(address, {
   owner: 'sglang',

@@ -12,7 +12,7 @@ assert.ok(address !== undefined, 'PARLEY_TEST_VLLM_URL is to name a running vLLM
 const SEQUENCES = 4;
 
 const TOKENS: Declared = { ...EMBEDDED, embeddings: false, death: 'upstream-failed' };
-const CHAT: Declared = { ...TOKENS, input: 'chat', grammar: false, phases: false, tokens: false };
+const CHAT: Declared = { ...TOKENS, input: 'chat', grammar: false, phases: false, tokens: false, queues: false };
 
 const trial = trialOf(address, {
   owner: 'vllm',

@@ -6,9 +6,11 @@ import type { EngineEvent } from '../../core/event.ts';
 import { CHOICES_MAX, QUEUE_PLACES_MAX, QUEUE_WAIT_MS_MAX, UPSTREAM_ASK_MS } from '../../core/limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { abortReason } from '../abort-reason.ts';
+import { fitsBeside } from '../background.ts';
 import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';
 import type { GrammarCompiler } from '../grammar-compiler.ts';
+import { createPlaces } from '../places.ts';
 import { createConnection } from '../remote/connection.ts';
 import type { Connection, ProxyEnvironment, RemoteTimeouts } from '../remote/connection.ts';
 import { refusalOf } from '../remote/refusal.ts';
@@ -22,7 +24,6 @@ import type { ChoiceRun } from './choice-run.ts';
 import { compilePhases } from './compile-phases.ts';
 import type { Dialect, ServerFacts } from './dialect.ts';
 import { LLAMA_SERVER } from './llama-server.ts';
-import { createPlaces } from './places.ts';
 import { createPromptTokens } from './prompt-tokens.ts';
 import type { PromptTokens } from './prompt-tokens.ts';
 import { SGLANG } from './sglang.ts';
@@ -113,7 +114,10 @@ export function createCompletionEngine(options: CompletionOptions): TextEngine {
 
   // Each call holds a thread of llama.cpp's server, which has few more than slots: with many waiting there, it answers nobody.
   const places = createPlaces({
-    total: () => (slots === undefined && sequences === undefined ? Infinity : capabilities.choicesMax),
+    fits({ owner, count, taken }) {
+      const total = slots === undefined && sequences === undefined ? Infinity : capabilities.choicesMax;
+      return fitsBeside(owner, { wanted: count, taken, total });
+    },
     queuePlacesMax: QUEUE_PLACES_MAX,
     queueWaitMsMax: QUEUE_WAIT_MS_MAX,
   });

@@ -41,7 +41,7 @@ export interface Job {
   admittedAt: number;
   firstTokenAt: number;
   cachedTokens: number;
-  /** The sequences it holds; none while queued. */
+  /** The sequences it holds; none while queued or set aside. */
   readonly slots: Slot[];
   /** All choices; empty while queued. */
   choices: Choice[];
@@ -51,6 +51,8 @@ export interface Job {
   /** The caller has had a line: what fails now can no longer be refused. */
   hasSpoken: boolean;
   isCancelled: boolean;
+  /** It gave its sequence up, and goes on when it gets one again. */
+  isSetAside: boolean;
   isPaused: boolean;
   /** Paused for longer than a reader may take. */
   isStalled: boolean;
@@ -62,7 +64,7 @@ export interface Job {
 export interface Choice {
   readonly job: Job;
   readonly index: number;
-  readonly slot: Slot;
+  slot: Slot;
   readonly seed: number;
   readonly output: ChoiceOutput<WireLogprob>;
   sampler: NativeSampler;
@@ -161,6 +163,7 @@ export async function createJob(
     lines: [],
     hasSpoken: false,
     isCancelled: false,
+    isSetAside: false,
     isPaused: false,
     isStalled: false,
     pauseTimer: undefined,

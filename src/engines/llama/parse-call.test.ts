@@ -40,12 +40,15 @@ const phase = (more: object) => ({ kind: 'answer', ...more });
 
 test('a whole call is taken as it is', () => {
   assert.equal(parseCall(CALL), CALL);
+  const background = { ...CALL, owner: { ...CALL.owner, priority: 'background' } };
+  assert.equal(parseCall(background).owner.priority, 'background');
 });
 
 test('whatever is missing or wrong is refused by name', () => {
   for (const [change, says] of [
     [{ owner: undefined }, /owner must be an object/],
     [{ owner: { workspace: 'w' } }, /owner\.key must be a string/],
+    [{ owner: { workspace: 'w', key: 'k', priority: 'high' } }, /owner\.priority must be live or background/],
     [{ stop: undefined }, /stop must be an object/],
     [{ choices: 0 }, /choices must be a whole number from 1/],
     [{ choices: 'x' }, /choices/],

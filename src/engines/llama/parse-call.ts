@@ -73,6 +73,9 @@ function parseOwner(call: Readonly<Record<string, unknown>>): void {
   const owner = objectOf(call['owner'], 'owner');
   text(owner['workspace'], 'owner.workspace');
   text(owner['key'], 'owner.key');
+  const priority = owner['priority'];
+  if (priority !== undefined && priority !== 'live' && priority !== 'background')
+    throw new RangeError('owner.priority must be live or background');
 }
 
 function parseSampling(sampling: Readonly<Record<string, unknown>>): void {

@@ -1,5 +1,7 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { waitMsOf } from '../background.ts';
+import { createAdmissionOrder } from './admission-order.ts';
 import { createCells, wholeSlices } from './cells.ts';
 import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, Finished, PhaseEnd, SampledToken } from '../choice-output.ts';
@@ -72,6 +74,7 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
   const queue = createFairQueue<Job>({ placesMax: options.queuePlacesMax });
   const pace = createPrefillPace({ batchTokensMax: model.batchTokensMax });
   const jobs = new Set<Job>();
+  const order = createAdmissionOrder({ queue, jobs, slots, clock });
   const guard = createGrammarGuard({
     clock,
     cpuMs: options.cpuMs,
@@ -123,9 +126,10 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     const verdict = queue.add(job.call.owner, job);
     if (verdict === 'full') return refuse('queue-full', `all ${options.queuePlacesMax} places of the queue are taken`);
     if (verdict === 'key-share') return refuse('key-share', 'this key already holds its share of the queue');
+    const waitMs = waitMsOf(job.call.owner, options.queueWaitMsMax);
     job.waitTimer = setTimeout(() => {
-      if (queue.remove(job)) refuse('queue-wait', `no sequence became free within ${options.queueWaitMsMax} ms`);
-    }, options.queueWaitMsMax);
+      if (queue.remove(job)) refuse('queue-wait', `no sequence became free within ${waitMs} ms`);
+    }, waitMs);
     wake();
   };
 
@@ -136,15 +140,34 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     settleIdle();
   };
 
-  /** Gives waiting requests their sequences, all of one request at once, strictly in turn. */
+  /** Gives waiting requests their sequences, all of one request at once. */
   const admit = async (): Promise<void> => {
-    for (let job = queue.peek(); job; job = queue.peek()) {
-      if (slots.free < job.call.choices) return;
+    for (let admission = order.next(); admission; admission = order.next()) {
+      const { job } = admission;
+      for (const other of admission.setAside) setAside(other);
+      if (jobs.has(job)) {
+        await attempt(job, () => goOn(job));
+        continue;
+      }
       queue.take();
       clearTimeout(job.waitTimer);
-      const placed = job;
-      jobs.add(placed);
-      await attempt(placed, () => placeJob(placed));
+      jobs.add(job);
+      await attempt(job, () => placeJob(job));
+    }
+  };
+
+  /** Its sequence is somebody else's turn; whatever its cells held will be evaluated again. */
+  const setAside = (job: Job): void => {
+    job.isSetAside = true;
+    for (const choice of job.choices) choice.pending = [...choice.slot.tokens, ...choice.pending];
+    for (const slot of job.slots.splice(0)) slots.release(slot);
+  };
+
+  const goOn = async (job: Job): Promise<void> => {
+    job.isSetAside = false;
+    for (const choice of job.choices) {
+      choice.slot = await takeSequence(job, choice.pending);
+      choice.pending = choice.pending.slice(choice.slot.tokens.length);
     }
   };
 
@@ -220,14 +243,14 @@ export function createScheduler(model: NativeModel, options: SchedulerOptions): 
     settleIdle();
   };
 
-  const isReady = (choice: Choice): boolean =>
-    !choice.isFinished && !choice.job.isPaused && !choice.job.isCancelled && choice.pending.length > 0;
+  const isReady = (choice: Choice): boolean => !choice.isFinished && !isIdle(choice.job) && choice.pending.length > 0;
+
+  const isIdle = ({ isPaused, isCancelled, isSetAside }: Job): boolean => isPaused || isCancelled || isSetAside;
 
   const hasWork = (): boolean => {
     if (asides.length > 0) return true;
     if ([...jobs].some((job) => job.isCancelled || job.isStalled || job.choices.some(isReady))) return true;
-    const next = queue.peek();
-    return next !== undefined && slots.free >= next.call.choices;
+    return order.next() !== undefined;
   };
 
   /** @returns whether anything was evaluated. */

@@ -10,12 +10,19 @@ interface Needs {
   readonly explicit: ExplicitCache;
 }
 
-/** Gives a job its first sequence, with as much of its prompt as a live sequence or the explicit cache has. */
-export function createTakeSequence({ slots, cells, explicit }: Needs): (job: Job) => Promise<Slot> {
-  return async function take(job) {
-    const { call, prompt, isSeeded } = job;
+/**
+ * Gives a job its first sequence, with as much of its prompt as a sequence or the explicit cache has.
+ * @param context What is to be in its cells in the end: its prompt, and for a run that goes on, what it has said.
+ */
+export function createTakeSequence({
+  slots,
+  cells,
+  explicit,
+}: Needs): (job: Job, context?: readonly number[]) => Promise<Slot> {
+  return async function take(job, context = job.prompt) {
+    const { call, isSeeded } = job;
     const { workspace } = call.owner;
-    const plan = slots.plan(prompt, { workspace, isSeeded });
+    const plan = slots.plan(context, { workspace, isSeeded });
     assert(plan, 'a sequence was free');
     const found = explicit.find(job);
     const hit = found && found.tokens > plan.reused ? found : undefined;
@@ -26,7 +33,7 @@ export function createTakeSequence({ slots, cells, explicit }: Needs): (job: Job
     if (hit && !(await explicit.load(hit, slot))) {
       job.slots.pop();
       slots.release(slot);
-      return await take(job);
+      return await take(job, context);
     }
     if (!hit && plan.copyFrom) await cells.copy(plan.copyFrom, slot);
     cells.truncate(slot, hit ? hit.tokens : plan.reused);

@@ -38,6 +38,23 @@ describe('turns', () => {
     assert.deepEqual(started, ['a1', 'a2', 'b1', 'a3', 'b2']);
   });
 
+  it('run what is in the background when nobody else waits, also between two of its tasks', async () => {
+    const turns = createTurns({ placesMax: 8, waitMsMax: 60_000 });
+    const { started, open, task } = gate();
+    const all = Promise.all([
+      turns.run(
+        { ...owner('a'), priority: 'background' },
+        [task('behind 1'), task('behind 2'), task('behind 3')],
+        never,
+      ),
+      turns.run(owner('b'), [task('b1'), task('b2')], never),
+      turns.run(owner('c'), [task('c1')], never),
+    ]);
+    open();
+    await all;
+    assert.deepEqual(started, ['behind 1', 'b1', 'c1', 'b2', 'behind 2', 'behind 3']);
+  });
+
   it('refuse a key beyond its share and everybody beyond the places', async () => {
     const turns = createTurns({ placesMax: 4, waitMsMax: 60_000 });
     const { open, task } = gate();

@@ -1,5 +1,6 @@
 import { assert } from '../../lib/assert.ts';
 import { abortReason } from '../abort-reason.ts';
+import { waitMsOf } from '../background.ts';
 import type { EngineOwner } from '../engine.ts';
 import { createFairQueue } from '../fair-queue.ts';
 import type { Refusal } from './protocol.ts';
@@ -20,7 +21,7 @@ export interface Turns {
 
 export interface TurnsOptions {
   readonly placesMax: number;
-  /** From arrival to the first turn. */
+  /** From arrival to the first turn, of a live request. */
   readonly waitMsMax: number;
 }
 
@@ -37,7 +38,7 @@ interface Work {
   fail(error: unknown): void;
 }
 
-/** In turn by workspace, then by key, then by arrival. */
+/** In turn by workspace, then by key, then by arrival; background work when nobody else waits. */
 export function createTurns({ placesMax, waitMsMax }: TurnsOptions): Turns {
   const queue = createFairQueue<Work>({ placesMax });
   let isRunning = false;
@@ -91,9 +92,10 @@ export function createTurns({ placesMax, waitMsMax }: TurnsOptions): Turns {
         const refuse = (kind: Refusal['kind'], message: string): void =>
           leave(new RefusedError({ kind, message, retryAfterSeconds: RETRY_AFTER_SECONDS }));
         const onAbort = (): void => leave(abortReason(signal));
+        const waitMs = waitMsOf(owner, waitMsMax);
         const waitTimer = setTimeout(
-          () => refuse('queue-wait', `the turn of this request did not come within ${waitMsMax} ms`),
-          waitMsMax,
+          () => refuse('queue-wait', `the turn of this request did not come within ${waitMs} ms`),
+          waitMs,
         );
         signal.addEventListener('abort', onAbort, { once: true });
         if (signal.aborted) return onAbort();

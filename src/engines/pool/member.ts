@@ -1,6 +1,7 @@
 import type { ServiceError } from '../../core/error.ts';
 import { POOL_REST_MS, RETRY_AFTER_SECONDS_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isBackground } from '../background.ts';
 import type { EngineOwner, TextEngine } from '../engine.ts';
 import { shownBy } from '../upstream-cause.ts';
 import { seedOf } from './affinity.ts';
@@ -17,6 +18,9 @@ export interface Member {
   readonly seed: number;
   /** Requests that it works on now. */
   readonly outstanding: number;
+  /** Of these, callers' requests, by their priority. */
+  readonly outstandingLive: number;
+  readonly outstandingBackground: number;
   /** When work of it last ended, in ms of the monotonic clock. */
   readonly heardAt: number;
   /** This caller's requests fail there again and again, and it may be the requests. */
@@ -51,10 +55,15 @@ export interface MemberNeeds {
   readonly clock: Pick<Clock, 'monotonic'>;
   /** Hears that something came of it, and that it ended well. */
   readonly onToken?: () => void;
+  /** Hears of each end of work. */
+  readonly onOver?: () => void;
 }
 
-export function createMember({ address, engine, breaker, clock, onToken = () => undefined }: MemberNeeds): Member {
+export function createMember(needs: MemberNeeds): Member {
+  const { address, engine, breaker, clock, onToken = () => undefined, onOver = () => undefined } = needs;
   let outstanding = 0;
+  let outstandingLive = 0;
+  let outstandingBackground = 0;
   let heardAt = clock.monotonic();
   const doubts = createDoubts({ clock });
 
@@ -66,6 +75,12 @@ export function createMember({ address, engine, breaker, clock, onToken = () => 
     get outstanding() {
       return outstanding;
     },
+    get outstandingLive() {
+      return outstandingLive;
+    },
+    get outstandingBackground() {
+      return outstandingBackground;
+    },
     get heardAt() {
       return heardAt;
     },
@@ -73,14 +88,21 @@ export function createMember({ address, engine, breaker, clock, onToken = () => 
     begin({ owner, isProbe = false } = {}) {
       const pass = breaker.enter();
       const caller = callerOf(owner);
+      const isInBackground = owner !== undefined && isBackground(owner);
+      const isLive = owner !== undefined && !isInBackground;
       let isOver = false;
       outstanding++;
+      if (isLive) outstandingLive++;
+      if (isInBackground) outstandingBackground++;
       const once = (tell: () => void): void => {
         if (isOver) return;
         isOver = true;
         outstanding--;
+        if (isLive) outstandingLive--;
+        if (isInBackground) outstandingBackground--;
         heardAt = clock.monotonic();
         tell();
+        onOver();
       };
       return {
         engine,
@@ -102,8 +124,11 @@ export function createMember({ address, engine, breaker, clock, onToken = () => 
             if (fault === 'weak' && !isProbe) {
               doubts.failed(caller);
               pass.failedWeakly(error, caller);
-            } else if (fault === 'busy') pass.busy(error, restMs(error));
-            else if (fault) pass.failed(error);
+            } else if (fault === 'busy') {
+              // A live request would have to wait for what was too much of background work.
+              if (isInBackground) pass.left();
+              else pass.busy(error, restMs(error));
+            } else if (fault) pass.failed(error);
             else pass.left();
           });
           return fault !== undefined;

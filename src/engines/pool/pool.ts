@@ -10,6 +10,8 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { EmbeddingEngine, RankingEngine, TextEngine } from '../engine.ts';
 import { affinityOf } from './affinity.ts';
+import { createBackgroundGate } from './background-gate.ts';
+import type { BackgroundGate } from './background-gate.ts';
 import { createBreaker } from './breaker.ts';
 import type { BreakerTimes } from './breaker.ts';
 import { createHealth } from './health.ts';
@@ -88,6 +90,7 @@ export function createPool(needs: PoolNeeds): Pool {
       engine,
       clock,
       ...(onToken ? { onToken } : {}),
+      onOver: () => gate.over(),
       breaker: createBreaker({
         clock,
         random,
@@ -106,6 +109,7 @@ export function createPool(needs: PoolNeeds): Pool {
     return member;
   });
 
+  const gate = createBackgroundGate(members);
   const round = (of: RoundOptions = {}): Round => createRound({ members, attemptsMax, random }, of);
   const shared = createPoolModel({ members, clock, log });
   const health = createHealth({ members, clock, random, everyMs: healthMs });
@@ -118,9 +122,11 @@ export function createPool(needs: PoolNeeds): Pool {
     get state() {
       return stateOf(members);
     },
-    ...sharedParts(members, round),
+    ...sharedParts(members, round, gate),
     start: (request, signal) =>
-      startRun(request, signal, round({ signal, owner: request.owner, affinity: () => affinityOf(request) })),
+      gate.call(request.owner, signal, () =>
+        startRun(request, signal, round({ signal, owner: request.owner, affinity: () => affinityOf(request) })),
+      ),
     model: shared.model,
     countTokens: (input) => round().ask({ call: ({ engine }) => engine.countTokens(input), isLight: true }),
     tokenize: (input) => round().ask({ call: ({ engine }) => engine.tokenize(input), isLight: true }),
@@ -137,15 +143,20 @@ export function createPool(needs: PoolNeeds): Pool {
 function sharedParts(
   members: readonly Member[],
   round: (of?: RoundOptions) => Round,
+  gate: BackgroundGate,
 ): Pick<TextEngine, 'embeddings' | 'ranking'> {
   const embeddings: EmbeddingEngine = {
     dimensions: () => round().ask({ call: (work) => embeddingsOf(work).dimensions(), isLight: true }),
     embed: (request, signal) =>
-      round({ signal, owner: request.owner }).ask({ call: (work) => embeddingsOf(work).embed(request, signal) }),
+      gate.call(request.owner, signal, () =>
+        round({ signal, owner: request.owner }).ask({ call: (work) => embeddingsOf(work).embed(request, signal) }),
+      ),
   };
   const ranking: RankingEngine = {
     rank: (request, signal) =>
-      round({ signal, owner: request.owner }).ask({ call: (work) => rankingOf(work).rank(request, signal) }),
+      gate.call(request.owner, signal, () =>
+        round({ signal, owner: request.owner }).ask({ call: (work) => rankingOf(work).rank(request, signal) }),
+      ),
   };
   return {
     ...(members.every(({ engine }) => engine.embeddings) ? { embeddings } : {}),

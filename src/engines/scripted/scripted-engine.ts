@@ -12,6 +12,8 @@ import { createChoiceOutput } from '../choice-output.ts';
 import type { ChoiceOutput, SampledToken } from '../choice-output.ts';
 import type { EngineInput, EngineRequest, LoadedModel, TextEngine, TokenText } from '../engine.ts';
 import { createTriggers } from '../triggers.ts';
+import { createSequences } from './sequences.ts';
+import type { Sequence } from './sequences.ts';
 import { createScriptedEmbeddings, SCRIPTED_DIMENSIONS, wordId } from './scripted-embeddings.ts';
 
 /** What the engine does next. Tokens are pieces of text, or bytes, which may be halves of characters. */
@@ -73,26 +75,7 @@ export function createScriptedEngine({
     bosToken: '',
     eosToken: '<|endoftext|>',
   };
-  let busy = 0;
-  const waiting: (() => void)[] = [];
-
-  const acquire = async (signal: AbortSignal): Promise<void> => {
-    while (busy >= sequences) {
-      await new Promise<void>((resolve, reject) => {
-        const turn = (): void => {
-          signal.removeEventListener('abort', onAbort);
-          resolve();
-        };
-        const onAbort = (): void => {
-          waiting.splice(waiting.indexOf(turn), 1);
-          reject(abortReason(signal));
-        };
-        waiting.push(turn);
-        signal.addEventListener('abort', onAbort, { once: true });
-      });
-    }
-    busy++;
-  };
+  const free = createSequences(sequences);
 
   return {
     state: 'ready',
@@ -115,7 +98,7 @@ export function createScriptedEngine({
         );
       const steps = script(request);
       if (steps[0]?.type === 'fail') throw new ServiceError(steps[0].kind, `scripted: ${steps[0].kind}`);
-      await acquire(signal);
+      const sequence = await free.take(request.owner, signal);
       const room = contextTokens - promptTokens;
       const maxTokens = Math.min(request.maxTokens ?? room, room);
       const linked = linkedAbort(signal);
@@ -130,6 +113,7 @@ export function createScriptedEngine({
         steps,
         promptTokens,
         tokensMax: maxTokens,
+        sequence,
         signal: linked.signal,
       };
       run.signal.addEventListener('abort', () => resume?.(), { once: true });
@@ -148,8 +132,7 @@ export function createScriptedEngine({
         )
         .finally(() => {
           linked.unlink();
-          busy--;
-          waiting.shift()?.();
+          sequence.release();
           onRunEnd?.({ id: request.id, isCancelled: run.signal.aborted });
         });
       return { promptTokens, cachedTokens: 0, maxTokens, batches: queue };
@@ -167,6 +150,7 @@ interface Run {
   readonly steps: readonly Step[];
   readonly promptTokens: number;
   readonly tokensMax: number;
+  readonly sequence: Sequence;
   readonly signal: AbortSignal;
 }
 
@@ -179,7 +163,7 @@ interface Played {
 }
 
 async function play(
-  { request, steps, promptTokens, tokensMax, signal }: Run,
+  { request, steps, promptTokens, tokensMax, sequence, signal }: Run,
   push: (event: EngineEvent) => Promise<void> | undefined,
 ) {
   const triggers = createTriggers(request.phases);
@@ -229,6 +213,8 @@ async function play(
   };
 
   for (const step of steps) {
+    const held = sequence.held(signal);
+    if (held) await held;
     if (signal.aborted) throw abortReason(signal);
     switch (step.type) {
       case 'delay':
@@ -246,7 +232,10 @@ async function play(
         return;
       case 'tokens':
         for (const [at, token] of step.tokens.entries()) {
-          if (step.perTick && at > 0 && at % step.perTick === 0) await nextTick();
+          if (step.perTick && at > 0 && at % step.perTick === 0) {
+            await nextTick();
+            await sequence.held(signal);
+          }
           for (const of of choices) {
             if (signal.aborted) throw abortReason(signal);
             if (of.isOver) continue;

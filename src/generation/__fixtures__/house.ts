@@ -1,5 +1,5 @@
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
-import type { RequestContext } from '../../core/context.ts';
+import type { Priority, RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Usage } from '../../core/event.ts';
 import type { GenerationRequest } from '../../core/request.ts';
@@ -42,7 +42,11 @@ interface Settled {
 /** What a pipeline on an engine is given, the call it is asked in, and the books that are kept of it. */
 export function createBooks<Engine>(
   engine: Engine,
-  { reserve, entry = ENTRY }: { readonly reserve?: () => Promise<never>; readonly entry?: ModelEntry } = {},
+  {
+    reserve,
+    entry = ENTRY,
+    priority,
+  }: { readonly reserve?: () => Promise<never>; readonly entry?: ModelEntry; readonly priority?: Priority } = {},
 ) {
   const books = {
     permits: 0,
@@ -56,6 +60,7 @@ export function createBooks<Engine>(
   const context: RequestContext = {
     requestId: 'r',
     owner: { workspace: 'w', region: 'cn-beijing', keyId: 'k' },
+    ...(priority ? { priority } : {}),
     signal: caller.signal,
     log: { add: (facts) => void Object.assign(books.facts, facts), warn: () => undefined },
   };

@@ -3,6 +3,7 @@ import { ITEM_PAGE_BYTES_MAX, ITEM_PAGE_MAX, OPERATOR_PAGE_MAX } from '../../cor
 import type { RegionId } from '../../core/region.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ConversationRecord } from '../../store/conversations.ts';
+import type { RunLink } from '../../store/background.ts';
 import type { ResponseLink, ResponseRecord } from '../../store/responses.ts';
 import type { Store } from '../../store/store.ts';
 import { noConversation } from './not-there.ts';
@@ -47,26 +48,31 @@ const PAGE = { limit: ITEM_PAGE_MAX, bytesMax: ITEM_PAGE_BYTES_MAX } as const;
 export function createConversationsOperator({ store, clock }: { store: Store; clock: Clock }): ConversationsOperator {
   const responsesOf = (conversation: string): AsyncIterable<readonly ResponseLink[]> =>
     pages((after) => store.responses.listOfConversation(conversation, { after, limit: OPERATOR_PAGE_MAX }));
+  const runsOf = (conversation: string): AsyncIterable<readonly RunLink[]> =>
+    pages((after) => store.background.listOfConversation(conversation, { after, limit: OPERATOR_PAGE_MAX }));
 
-  /** The conversations that are there, and all responses, of what was selected. */
+  /** The conversations that are there, all responses, and those made while nobody waits, of what was selected. */
   async function select(selection: Selection) {
     if ('ids' in selection) {
       const found = new Map<string, ConversationRecord | undefined>();
       for (const id of selection.ids) {
         const record = await store.conversations.findAnywhere(id);
         const [response] = await store.responses.listOfConversation(id, { limit: 1 });
-        if (!record && !response) noConversation(id);
+        const [run] = await store.background.listOfConversation(id, { limit: 1 });
+        if (!record && !response && !run) noConversation(id);
         found.set(id, record);
       }
       return {
         conversations: once([...found.values()].filter((record) => record !== undefined)),
         responses: joined([...found.keys()].map(responsesOf)),
+        runs: joined([...found.keys()].map(runsOf)),
       };
     }
-    const { conversations, responses } = store;
+    const { conversations, responses, background } = store;
     return {
       conversations: pages((after) => conversations.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
       responses: pages((after) => responses.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
+      runs: pages((after) => background.list({ ...selection, after, limit: OPERATOR_PAGE_MAX })),
     };
   }
 
@@ -77,7 +83,7 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
 
   return {
     async *read(selection) {
-      const { conversations, responses } = await select(selection);
+      const { conversations, responses, runs } = await select(selection);
       for await (const page of conversations) {
         for (const conversation of page) {
           yield [{ type: 'conversation', conversation }];
@@ -94,6 +100,13 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
           for await (const items of inputOf(response)) {
             yield items.map((item) => ({ type: 'input', response: link.id, item }));
           }
+        }
+      }
+      for await (const page of runs) {
+        for (const link of page) {
+          // Those with an answer are among the responses.
+          const run = await store.background.find(link, link.id);
+          if (run?.json !== undefined) yield [{ type: 'response', response: withoutAnswer(run, run.json) }];
         }
       }
     },
@@ -114,10 +127,29 @@ export function createConversationsOperator({ store, clock }: { store: Store; cl
       for await (const page of selected.responses) {
         for (const link of page) if (await removeResponse(store, link)) responses += 1;
       }
+      for await (const page of selected.runs) {
+        for (const link of page) if (await removeResponse(store, link)) responses += 1;
+      }
       return { conversations, responses, running };
     },
   };
 }
+
+/** A response as it is told, of which no items are kept. */
+const withoutAnswer = (
+  { id, region, workspace, createdAt, conversation, previous }: RunLink,
+  json: string,
+): ResponseRecord => ({
+  id,
+  region,
+  workspace,
+  createdAt,
+  conversation: conversation === undefined ? undefined : { id: conversation, from: undefined },
+  previous,
+  itemCount: 0,
+  itemBytes: 0,
+  json,
+});
 
 /** By key: what is removed while they are read makes no page miss anything. */
 async function* pages<T extends { readonly id: string }>(

@@ -23,11 +23,19 @@ export const removeConversation = (
     return isRemoved;
   });
 
-/** With its items; those that its conversation keeps are that one's own. @returns whether it was there. */
+/**
+ * With its items; those that its conversation keeps are that one's own. One that is still being made is made no further.
+ * @returns whether it was there.
+ */
 export const removeResponse = (store: Store, { id, region, workspace }: Placed): Promise<boolean> =>
-  store.transaction(async ({ responses, items }) => {
+  store.transaction(async ({ responses, items, background, responseEvents, jobs }) => {
     const place = { region, workspace };
+    const isRun = await background.remove(place, id);
+    if (isRun) {
+      await responseEvents.clear([id]);
+      await jobs.remove('response', id);
+    }
     const isRemoved = await responses.remove(place, id);
     if (isRemoved) await items.clear({ ...place, container: id });
-    return isRemoved;
+    return isRemoved || isRun;
   });

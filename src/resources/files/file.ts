@@ -6,6 +6,12 @@ import type { FileRecord } from '../../store/files.ts';
 /** What files are for. */
 export const FILE_PURPOSES = ['fine-tune', 'file-extract', 'batch'] as const;
 
+/** Of files whose text is read, so that prompts can name them. */
+export const EXTRACT_PURPOSE = 'file-extract';
+
+/** Of files that are made here: nobody can send one. */
+export const RESULTS_PURPOSE = 'batch_output';
+
 /** What a workspace may have in a region. */
 export interface FileLimits {
   readonly fileBytesMax: number;
@@ -73,7 +79,10 @@ export interface Files {
   list(owner: Owner, wish: FileListWish): Promise<readonly FileRecord[]>;
   /** How many there are of a purpose, without one of all. */
   count(owner: Owner, purpose?: string): Promise<number>;
-  /** From then on nobody finds it; its bytes go with it, or are swept later. */
+  /**
+   * From then on nobody finds it; its bytes go with it, or are swept later.
+   * @throws also `conflict` while a batch reads it.
+   */
   delete(owner: Owner, id: string): Promise<void>;
   /** Whoever does not read it to its end destroys it. @throws ServiceError `file-not-found`; `invalid-request` beyond its end. */
   read(file: FileRecord, range?: BlobRange): Promise<Readable>;

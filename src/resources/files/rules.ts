@@ -62,9 +62,9 @@ export const idPrefixOf = (purpose: string): string => ID_PREFIXES[purpose] ?? '
 /** Of an id, what is sortable by time; undefined where it is none of a file. */
 export const sortKeyOf = (id: string): string | undefined => /^file-(?:[a-z_]+-)?([0-9a-f]+)$/.exec(id)?.[1];
 
-/** wire.md E9.1. @throws ServiceError `count-quota`. */
-export function checkCount({ files }: FileTotal, { countMax }: FileLimits): void {
-  if (files < countMax) return;
+/** wire.md E9.1. @throws ServiceError `count-quota` where there is no place for so many more. */
+export function checkCount({ files }: FileTotal, { countMax }: FileLimits, wanted = 1): void {
+  if (files + wanted <= countMax) return;
   throw new ServiceError('count-quota', `Out of number, <${files}> of <${countMax}> files has been uploaded.`);
 }
 

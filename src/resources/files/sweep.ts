@@ -1,6 +1,7 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import {
+  BATCH_HOLD_MS,
   FILE_COMPARE_MS,
   FILE_LEASE_MS,
   FILE_LOOK_MS,
@@ -12,7 +13,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { every as systemEvery, type Every } from '../../lib/every.ts';
 import type { Expired } from '../../store/files.ts';
 import type { Store } from '../../store/store.ts';
-import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
+import { FILE_BLOB_PREFIX, finishDelete, RESULTS_BLOB_PREFIX, TEXT_BLOB_PREFIX, withTotal } from './remove.ts';
+
+const OURS = [FILE_BLOB_PREFIX, RESULTS_BLOB_PREFIX, TEXT_BLOB_PREFIX];
 
 export interface SweepNeeds {
   readonly store: Store;
@@ -58,6 +61,7 @@ export function startFileSweep({
 
 /**
  * Reservations that nobody renews give their room back, what came in for them goes, and so does what was half deleted.
+ * What is held for a batch is held until that has ended, however long nobody worked on it.
  * @returns how many.
  */
 export async function sweepExpired({ store, blobs, clock }: SweepNeeds): Promise<number> {
@@ -83,11 +87,15 @@ export async function sweepExpired({ store, blobs, clock }: SweepNeeds): Promise
 
 const takeBack = (
   { store, clock }: Pick<SweepNeeds, 'store' | 'clock'>,
-  { blob, ...place }: Expired,
+  { blob, heldFor, ...place }: Expired,
   expiredAt: number,
 ): Promise<boolean> =>
-  withTotal(store, place, async ({ files, fileTotals }) => {
+  withTotal(store, place, async ({ batches, files, fileTotals }) => {
     const at = clock.now();
+    if (heldFor !== undefined && (await batches.isOpen(heldFor))) {
+      await files.renew([blob], at + BATCH_HOLD_MS);
+      return false;
+    }
     const reservation = await files.giveUp(blob, { leaseUntil: at + FILE_LEASE_MS, at, expiredAt });
     if (reservation) await fileTotals.add(place, { files: -1, bytes: -reservation.bytes });
     return reservation !== undefined;
@@ -104,7 +112,7 @@ export async function sweepOrphans(
   let orphans = 0;
   let page: string[] = [];
   const compare = async (): Promise<void> => {
-    const known = await store.files.known(page);
+    const known = new Set([...(await store.files.known(page)), ...(await store.texts.known(page))]);
     for (const name of page) {
       if (known.has(name)) continue;
       await blobs.delete(name);
@@ -113,7 +121,7 @@ export async function sweepOrphans(
     page = [];
   };
   for await (const { name, changedAt } of blobs.list()) {
-    if (changedAt >= before || !name.startsWith(FILE_BLOB_PREFIX)) continue;
+    if (changedAt >= before || !OURS.some((prefix) => name.startsWith(prefix))) continue;
     page.push(name);
     if (page.length === FILE_SWEEP_PAGE_MAX) await compare();
   }

@@ -40,4 +40,9 @@ export interface Keys {
   rotate(id: string): Promise<NewKey>;
   /** Whose secret this is. A revocation by another process is seen after at most KEY_CACHE_MS. */
   authenticate(secret: string): Promise<KeyCheck>;
+  /**
+   * The key that work goes on for when nobody presents its secret any more: undefined when there is none of this id, it
+   * is revoked or has expired. A revocation by another process is seen after at most KEY_CACHE_MS.
+   */
+  findActive(id: string): Promise<KeyRecord | undefined>;
 }

@@ -36,6 +36,10 @@ beforeEach(async () => {
         lookups += 1;
         return store.keys.findByHash(hash);
       },
+      find: (id) => {
+        lookups += 1;
+        return store.keys.find(id);
+      },
     },
   };
   keys = createKeys({ store: counted, clock });
@@ -96,6 +100,33 @@ describe('keys', () => {
     nowMs += 1;
     assert.equal((await keys.authenticate(secret)).status, 'revoked');
     assert.equal(lookups, 2);
+  });
+
+  it('tells by its id whose a key is, while it is valid, and looks it up once in KEY_CACHE_MS', async () => {
+    const { record } = await keys.create({ ...DRAFT, workspace: 'team-7', expiresAt: START + KEY_CACHE_MS + 10 });
+    assert.deepEqual(await keys.findActive(record.id), record);
+    nowMs += KEY_CACHE_MS - 1;
+    assert.deepEqual(await keys.findActive(record.id), record);
+    assert.equal(lookups, 1);
+    nowMs += 1;
+    assert.deepEqual(await keys.findActive(record.id), record);
+    assert.equal(lookups, 2);
+    nowMs += 10; // it expires while it is remembered
+    assert.equal(await keys.findActive(record.id), undefined);
+    assert.equal(await keys.findActive('key_nobody'), undefined);
+  });
+
+  it('does not find a revoked key by its id: at once here, and after KEY_CACHE_MS where another process revoked it', async () => {
+    const [here, there] = [await keys.create(DRAFT), await keys.create(DRAFT)];
+    for (const { record } of [here, there]) assert.ok(await keys.findActive(record.id));
+    await elsewhere.revoke(there.record.id);
+    nowMs += KEY_CACHE_MS - 1;
+    assert.ok(await keys.findActive(there.record.id));
+    nowMs += 1;
+    assert.equal(await keys.findActive(there.record.id), undefined);
+    assert.ok(await keys.findActive(here.record.id));
+    await keys.revoke(here.record.id);
+    assert.equal(await keys.findActive(here.record.id), undefined);
   });
 
   it('counts the age of what it remembers from before the lookup', async () => {

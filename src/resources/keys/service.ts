@@ -38,6 +38,7 @@ export function createKeys({ store, clock, ids = systemIds, random = randomBytes
 
   return {
     authenticate: (secret) => authenticator.authenticate(secret),
+    findActive: (id) => authenticator.findActive(id),
     isEmpty: () => isEmpty(),
 
     async create(draft) {

@@ -1,4 +1,5 @@
 import type { Owner } from '../../core/context.ts';
+import { ServiceError } from '../../core/error.ts';
 import type { Item } from '../../core/item.ts';
 import { HISTORY_BYTES_MAX, HISTORY_ITEMS_MAX, HISTORY_LINKS_MAX } from '../../core/limits.ts';
 import type { ResponseLink } from '../../store/responses.ts';
@@ -46,6 +47,7 @@ async function readConversation(
 async function readChain(tables: Tables, owner: Owner, newest: string): Promise<History> {
   const follow = () => tables.responses.chain(owner, newest, HISTORY_LINKS_MAX);
   const links = await follow();
+  if (links.length === 0) await refuseRun(tables, owner, newest);
   refuseGap(links, newest);
   /** Items of a response go with it and never alone: where some are missing, it was deleted while they were read. */
   const refuseLoss = async (read: number, expected: number): Promise<void> => {
@@ -74,6 +76,15 @@ async function readChain(tables: Tables, owner: Owner, newest: string): Promise<
   // What a response was made in a conversation with is part of what it goes on from.
   const { history, olderItems } = await readBefore(tables, owner, root, { itemsLeft, bytesLeft });
   return { history: [...history, ...newer], olderItems };
+}
+
+async function refuseRun({ background }: Tables, owner: Owner, id: string): Promise<void> {
+  const run = await background.find(owner, id);
+  if (!run) return;
+  const why = run.endedAt === undefined ? 'has no answer yet' : 'ended without an answer';
+  throw new ServiceError('invalid-request', `Response '${id}' ${why} (${run.state}): there is nothing to go on from.`, {
+    param: 'previous_response_id',
+  });
 }
 
 /** A chain ends with a response that goes on from none, or where it is too long to be followed. */

@@ -31,10 +31,7 @@ export async function takeLease(
   const now = clock.now();
   if (!(await conversations.takeTurn(owner, conversation, { turn, until: now + TURN_LEASE_MS, now }))) {
     if (!(await conversations.find(owner, conversation))) noConversation(conversation);
-    throw new ServiceError('locked', `Conversation '${conversation}' is answering another request: try again later.`, {
-      param: 'conversation',
-      retryAfterSeconds: TURN_RETRY_SECONDS,
-    });
+    throw lockedBy(conversation);
   }
   const stop = every(TURN_RENEW_MS, () => {
     // One that fails is made up for by the next; `complete` finds out what became of it.
@@ -48,3 +45,9 @@ export async function takeLease(
     },
   };
 }
+
+export const lockedBy = (conversation: string): ServiceError =>
+  new ServiceError('locked', `Conversation '${conversation}' is answering another request: try again later.`, {
+    param: 'conversation',
+    retryAfterSeconds: TURN_RETRY_SECONDS,
+  });

@@ -1,7 +1,8 @@
 import type { Owner } from '../../core/context.ts';
 import type { Item, ItemPage, ItemPageWish } from '../../core/item.ts';
+import type { EventChunk } from '../../store/response-events.ts';
 
-/** A response as it was told at its end. */
+/** A response as it was told last. */
 export interface StoredResponse {
   readonly id: string;
   /** The whole response object, `output` included, as its interface told it. */
@@ -24,6 +25,12 @@ export interface TurnRecord {
   readonly output: readonly Item[];
   /** Whether the response can be asked for, and gone on from, later. Its conversation gets the items in any case. */
   readonly isStored: boolean;
+  /** Of one that is made while nobody waits: it ends in the same transaction, with what is not told of it yet, or nothing is kept. */
+  readonly run?: {
+    readonly attempt: number;
+    readonly state: 'completed' | 'incomplete';
+    readonly events: EventChunk | undefined;
+  };
 }
 
 /** One answer in the making. While it runs, its conversation takes no other one. */
@@ -34,7 +41,8 @@ export interface Turn {
   readonly olderItems: number;
   /**
    * Keeps all of it in one transaction and lets the conversation go. A conversation that was deleted meanwhile gets nothing.
-   * @throws ServiceError `conflict` when the conversation was taken over by another turn, because this one seemed dead.
+   * @throws ServiceError `conflict` when the conversation was taken over by another turn, because this one seemed dead;
+   * `cancelled` when its run was ended meanwhile, or is another attempt's.
    */
   complete(record: TurnRecord): Promise<void>;
   /** Leaves nothing behind and lets the conversation go; of no effect after `complete`. Never rejects. */
@@ -44,16 +52,17 @@ export interface Turn {
 /** Responses of one workspace in one region; anybody else's are not there. */
 export interface Responses {
   /**
-   * @throws ServiceError `not-found` naming what is not there; `locked` when a turn of the conversation is running.
+   * @throws ServiceError `not-found` naming what is not there; `locked` when a turn of the conversation is running;
+   * `invalid-request` when the previous response has no answer (yet).
    */
   begin(owner: Owner, wish: TurnWish): Promise<Turn>;
   /** What a turn would begin with, without taking the conversation. @throws as `begin`, but never `locked`. */
   history(owner: Owner, wish: Omit<TurnWish, 'id'>): Promise<Pick<Turn, 'history' | 'olderItems'>>;
-  /** @throws ServiceError `not-found`. */
+  /** Also one that is still being made, or ended without an answer. @throws ServiceError `not-found`. */
   find(owner: Owner, id: string): Promise<StoredResponse>;
-  /** With its items. A conversation that it was made in keeps its own. @throws ServiceError `not-found`. */
+  /** With its items, and also while it is being made. A conversation that it was made in keeps its own. @throws ServiceError `not-found`. */
   delete(owner: Owner, id: string): Promise<void>;
-  /** @throws ServiceError `not-found`; `invalid-request` when `after` names no input item of it. */
+  /** @throws ServiceError `not-found`; `invalid-request` when `after` names no input item of it, or it has no answer. */
   listInput(owner: Owner, id: string, page: ItemPageWish): Promise<ItemPage>;
   /**
    * Items of any conversation or response of the owner's by their ids; what is not there is left out. An id counts as often

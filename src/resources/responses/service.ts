@@ -10,17 +10,24 @@ import type { Store, Tables } from '../../store/store.ts';
 import { noResponse, notInList } from '../conversations/not-there.ts';
 import { removeResponse } from '../conversations/remove.ts';
 import { readHistory } from './history.ts';
+import { endRun } from './end-run.ts';
 import { takeLease } from './lease.ts';
 import type { Responses, TurnRecord, TurnWish } from './response.ts';
+import type { RunBell } from './run-bell.ts';
 
 export interface ResponsesNeeds {
   readonly store: Store;
   readonly clock: Clock;
+  /** Hears of what ends by the end of a turn, and of what is deleted. */
+  readonly bell?: Pick<RunBell, 'ring'>;
   readonly every?: Every;
 }
 
-export function createResponses({ store, clock, every = systemEvery }: ResponsesNeeds): Responses {
-  const find = async (owner: Owner, id: string) => (await store.responses.find(owner, id)) ?? noResponse(id);
+export function createResponses({ store, clock, bell, every = systemEvery }: ResponsesNeeds): Responses {
+  const find = async (owner: Owner, id: string) => await store.responses.find(owner, id);
+  /** The run first: a response that comes to its end between the two is found as an answer then. */
+  const findTold = async (owner: Owner, id: string): Promise<string> =>
+    (await store.background.find(owner, id))?.json ?? (await find(owner, id))?.json ?? noResponse(id);
 
   return {
     async begin(owner, wish) {
@@ -40,6 +47,7 @@ export function createResponses({ store, clock, every = systemEvery }: Responses
             lease?.stop();
             try {
               await store.transaction((tables) => keep(tables, owner, wish, record, clock.now()));
+              if (record.run) bell?.ring(id, 'told');
             } catch (error) {
               await lease?.release();
               throw error;
@@ -60,16 +68,19 @@ export function createResponses({ store, clock, every = systemEvery }: Responses
     history: (owner, wish) => readHistory(store, owner, wish),
 
     async find(owner, id) {
-      const { json } = await find(owner, id);
-      return { id, json };
+      return { id, json: await findTold(owner, id) };
     },
 
     async delete(owner, id) {
       if (!(await removeResponse(store, { ...owner, id }))) noResponse(id);
+      bell?.ring(id, 'ended');
     },
 
     async listInput(owner, id, wish) {
-      await find(owner, id);
+      if (!(await find(owner, id))) {
+        await findTold(owner, id);
+        throw new ServiceError('invalid-request', 'Its input is listed when the response has its answer.');
+      }
       const bounds = { ...wish, side: 'input', bytesMax: ITEM_PAGE_BYTES_MAX } as const;
       return (await store.items.page({ ...owner, container: id }, bounds)) ?? notInList(wish.after ?? '');
     },
@@ -86,13 +97,17 @@ export function createResponses({ store, clock, every = systemEvery }: Responses
 
 /** What a turn leaves behind: in its conversation, and as a response. */
 async function keep(
-  { conversations, items, responses }: Tables,
+  tables: Tables,
   owner: Owner,
   { id, conversation, previous }: TurnWish,
-  { json, input, output, isStored }: TurnRecord,
+  { json, input, output, isStored, run }: TurnRecord,
   now: number,
 ): Promise<void> {
   const { region, workspace } = owner;
+  if (run && !(await endRun(tables, id, { ...run, at: now }))) {
+    throw new ServiceError('cancelled', `Response '${id}' was ended before its answer was.`);
+  }
+  const { conversations, items, responses } = tables;
   const all: readonly Item[] = [...input, ...output];
   let from: number | undefined;
   if (conversation !== undefined) {

@@ -3,6 +3,7 @@ import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { sqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
+import { storeRun } from '../responses/__fixtures__/store-run.ts';
 import { startRetention } from './retention.ts';
 import type { Retention, RetentionNeeds } from './retention.ts';
 
@@ -90,6 +91,34 @@ describe('retention', () => {
       return JSON.stringify(await left()) === '{"conversations":[],"responses":[]}';
     });
     assert.deepEqual(new Set(said), new Set(['removed what has passed its age']));
+  });
+
+  it('removes what was made while nobody waited, with its events and its job, whether it ever had an answer or not', async () => {
+    const old = START - 2 * DAY - 1;
+    await storeRun(store, {
+      ...PLACE,
+      id: 'resp_old',
+      createdAt: old,
+      state: 'completed',
+      endedAt: old,
+      json: undefined,
+    });
+    await response('resp_old', old);
+    await storeRun(store, { ...PLACE, id: 'resp_failed', createdAt: old, state: 'failed', endedAt: old });
+    await storeRun(store, { ...PLACE, id: 'resp_waits', createdAt: old });
+    await storeRun(store, { ...PLACE, id: 'resp_young', createdAt: old + 1 });
+    start({ responsesDays: 2 });
+    await lookIsOver();
+    assert.deepEqual((await left()).responses, []);
+    assert.deepEqual(
+      (await store.background.list({ limit: 9 })).map(({ id }) => id),
+      ['resp_young'],
+    );
+    for (const id of ['resp_old', 'resp_failed', 'resp_waits', 'resp_young']) {
+      const events = await store.responseEvents.read(id, { from: 0, chunksMax: 1 });
+      const job = await store.jobs.findBySubject('response', id);
+      assert.deepEqual([events.length, job !== undefined], id === 'resp_young' ? [1, true] : [0, false], id);
+    }
   });
 
   it('keeps for ever what no age is set for', async () => {

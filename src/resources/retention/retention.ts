@@ -70,6 +70,12 @@ async function sweep(
       (link) => removeResponse(store, link),
       isOver,
     );
+    // What is left of those that were made while nobody waited ended without an answer, or has none yet.
+    responses += await removeAll(
+      () => store.background.listOlder({ before, limit: OPERATOR_PAGE_MAX }),
+      (link) => removeResponse(store, link),
+      isOver,
+    );
   }
   if (conversations + responses > 0) log.info('removed what has passed its age', { conversations, responses });
 }

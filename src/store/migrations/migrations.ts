@@ -2,6 +2,10 @@ import type { Migration } from '../migrate.ts';
 import { keys } from './0001-keys.ts';
 import { conversations } from './0002-conversations.ts';
 import { files } from './0003-files.ts';
+import { jobs } from './0004-jobs.ts';
+import { batches } from './0005-batches.ts';
+import { texts } from './0006-texts.ts';
+import { background } from './0007-background.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files];
+export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, texts, background];

@@ -1,19 +1,29 @@
+import type { BatchesTable, BatchLinesTable } from './batches.ts';
+import type { BackgroundRunsTable, ResponseEventsTable } from './background.ts';
 import type { ConversationsTable } from './conversations.ts';
 import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
+import type { JobsTable } from './jobs.ts';
 import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
+import type { TextsTable } from './texts.ts';
 
 export interface Database {
+  batch_lines: BatchLinesTable;
+  batches: BatchesTable;
+  background_runs: BackgroundRunsTable;
   conversations: ConversationsTable;
   file_counts: FileCountsTable;
   file_totals: FileTotalsTable;
   files: FilesTable;
   items: ItemsTable;
+  jobs: JobsTable;
   keys: KeysTable;
   migrations: MigrationsTable;
+  response_events: ResponseEventsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
+  texts: TextsTable;
 }

@@ -14,6 +14,8 @@ export interface FilesTable {
   /** Until when whoever works at it counts as alive; null of an active one, and of no other. */
   lease_until: number | null;
   changed_at: number;
+  /** Migration 0005. The batch whose results it is for; null where its bytes come from a caller. */
+  held_for: string | null;
   /** From here on null until it is active. */
   id: string | null;
   /** Of its id what is sortable by time; null again when it is being deleted. */

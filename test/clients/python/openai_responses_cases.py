@@ -290,6 +290,85 @@ def failed(client):
     expect_error(openai.InternalServerError, lambda: client.responses.create(**asked))
 
 
+def ended(client, response):
+    """Polled, as the client's own guide does it."""
+    until = time.monotonic() + FREE_S_MAX
+    while response.status in ("queued", "in_progress") and time.monotonic() < until:
+        time.sleep(0.05)
+        response = client.responses.retrieve(response.id)
+    return response
+
+
+@case("gets an answer in the background, and polls for it")
+def background(client):
+    made = client.conversations.create()
+    queued = client.responses.create(**HELLO, background=True, conversation=made.id, metadata={"a": "b"})
+    expect(queued.status == "queued" and queued.background and queued.output == [], queued)
+    done = ended(client, queued)
+    expect(done.status == "completed" and done.output_text == "Hello there." and done.background, done)
+    expect(done.id == queued.id and done.metadata == {"a": "b"} and done.usage.total_tokens > 0, done)
+    expect([item.role for item in client.conversations.items.list(made.id, order="asc")] == ["user", "assistant"])
+    after = client.responses.create(**HELLO, background=True, previous_response_id=done.id)
+    expect(ended(client, after).status == "completed", after)
+    expect(client.responses.cancel(done.id) == done, done)
+
+
+@case("breaks off a stream of the background, and goes on where it was")
+def resumed(client):
+    asked = {**ASKED, "input": says("One ", {"delayMs": 200}, "two ", {"delayMs": 200}, "three.")}
+    seen = []
+    with client.responses.create(**asked, background=True, stream=True) as stream:
+        for event in stream:
+            seen.append(event)
+            if event.type == "response.output_text.delta":
+                break
+    kinds = [event.type for event in seen[:3]]
+    expect(kinds == ["response.created", "response.queued", "response.in_progress"], kinds)
+    id, last = seen[0].response.id, seen[-1].sequence_number
+    rest = list(client.responses.retrieve(id, stream=True, starting_after=last))
+    numbers = [event.sequence_number for event in seen + rest]
+    expect(numbers == list(range(len(numbers))), numbers)
+    text = "".join(event.delta for event in seen + rest if event.type == "response.output_text.delta")
+    expect(text == "One two three." and rest[-1].type == "response.completed", text, rest[-1])
+    expect(rest[-1].response.output_text == client.responses.retrieve(id).output_text == text, rest[-1])
+    expect(list(client.responses.retrieve(id, stream=True)) == seen + rest)
+    expect(list(client.responses.retrieve(id, stream=True, starting_after=numbers[-1])) == [])
+
+
+@case("goes on with a stream of the background by its helper")
+def resumed_by_helper(client):
+    with client.responses.stream(**HELLO, background=True) as stream:
+        first = next(iter(stream))
+    with client.responses.stream(response_id=first.response.id, starting_after=5) as stream:
+        events = list(stream)
+        final = stream.get_final_response()
+    expect(final.output_text == "Hello there." and final.status == "completed", final)
+    expect([event.sequence_number for event in events] == list(range(6, 6 + len(events))) and events, events)
+
+
+@case("cancels a response of the background, whose stream ends with that")
+def cancelled(client):
+    made = client.conversations.create()
+    with client.responses.create(**HANGING, background=True, stream=True, conversation=made.id) as stream:
+        seen = []
+        for event in stream:
+            seen.append(event)
+            if event.type == "response.output_text.delta":
+                told = client.responses.cancel(seen[0].response.id)
+    expect(told.status == "cancelled" and told.error is None, told)
+    expect(seen[-1].type == "response.incomplete" and seen[-1].response == told, seen[-1])
+    expect(client.responses.cancel(told.id) == client.responses.retrieve(told.id) == told, told)
+    with client.responses.stream(response_id=told.id) as stream:
+        expect(list(stream)[-1].response.status == "cancelled")
+    when_free(lambda: client.responses.create(**HELLO, conversation=made.id))
+    expect([item.role for item in client.conversations.items.list(made.id, order="asc")] == ["user", "assistant"])
+    live = client.responses.create(**HELLO)
+    expect_error(openai.BadRequestError, lambda: client.responses.cancel(live.id))
+    expect_error(openai.BadRequestError, lambda: client.responses.retrieve(live.id, stream=True))
+    client.responses.delete(told.id)
+    expect_error(openai.NotFoundError, lambda: client.responses.retrieve(told.id))
+
+
 @case("may use the path of before")
 def old_path(client):
     old = client.with_options(base_url=origin() + "/api/v2/apps/protocols/compatible-mode/v1")

@@ -153,19 +153,29 @@ class Check:
         for index, (fields, event) in enumerate(zip(frames, events)):
             self.event(event, where)
             self.true(fields["event"] == event["type"], where, f"a frame {fields['event']} holds {event['type']}")
-            self.true(event["sequence_number"] == index, where, f"event {index} is {event['sequence_number']}")
+            first = events[0]["sequence_number"]
+            self.true(event["sequence_number"] == first + index, where, f"event {index} is {event['sequence_number']}")
+        # One that goes on where another broke off has been looked at from its beginning elsewhere.
+        if not events or events[0]["sequence_number"] > 0:
+            return
         kinds = [event["type"] for event in events]
         told = [event["response"] for event in events if "response" in event]
-        self.true(kinds[:2] == ["response.created", "response.in_progress"], where, f"begins with {kinds[:2]}")
+        queued = ["response.queued"] if told and told[0]["background"] else []
+        begin = ["response.created", *queued, "response.in_progress"][: len(kinds)]
+        self.true(kinds[: len(begin)] == begin or "cancelled" in ends(told), where, f"begins with {kinds[:3]}")
         self.true(all(response["output"] == [] for response in told[:2]), where, "has output before its first item")
         self.true(len({response["id"] for response in told}) == 1, where, "changes its id")
         output = accumulated(events)
         if is_whole:
             self.true([kind for kind in kinds if kind in ENDS] == kinds[-1:], where, f"ends with {kinds[-1]}")
-            # An item that a failure cut is told in pieces only.
-            if "response.failed" in kinds:
+            # An item that a failure cut is told in pieces only, and so is one that was cancelled.
+            if "response.failed" in kinds or "cancelled" in ends(told):
                 output = [item for item in output if item.get("status") != "in_progress"]
             self.true(told[-1]["output"] == output, where, f"ends with another output than {output}")
+
+
+def ends(told):
+    return [response["status"] for response in told[-1:]]
 
 
 def fields_of(frame):
@@ -212,7 +222,7 @@ def look_at(exchange, check):
         check.by(ErrorBody, told, where)
         return
     match method, *path:
-        case ["POST", "responses"] | ["GET", "responses", _]:
+        case ["POST", "responses"] | ["GET", "responses", _] | ["POST", "responses", _, "cancel"]:
             check.by(published.ResponseResource, told, where)
         case ["DELETE", "responses", _]:
             check.by(ResponseDeleted, told, where)

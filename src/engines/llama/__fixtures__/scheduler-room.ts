@@ -1,3 +1,4 @@
+import type { Priority } from '../../../core/context.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { CompileGrammars } from '../../grammar-compiler.ts';
 import type { PrefixStore } from '../prefix-store.ts';
@@ -11,6 +12,7 @@ export interface CallOptions extends Partial<Omit<GenerateCall, 'owner'>> {
   readonly prompt?: string;
   readonly workspace?: string;
   readonly key?: string;
+  readonly priority?: Priority;
 }
 
 /** One request and what it heard. */
@@ -84,13 +86,13 @@ export function createRoom({ clock, compile = compileTexts, cpuMs = () => 0, pre
   };
 }
 
-function submitTo(scheduler: Scheduler, { prompt = 'a prompt', workspace = 'w', key = 'k', ...rest }: CallOptions): Heard {
+function submitTo(scheduler: Scheduler, { prompt = 'a prompt', workspace = 'w', key = 'k', priority, ...rest }: CallOptions): Heard {
   const lines: Line[] = [];
   let refusal: Refusal | undefined;
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const call: GenerateCall = {
     id: 'id',
-    owner: { workspace, key },
+    owner: { workspace, key, ...(priority ? { priority } : {}) },
     input: { type: 'segments', segments: [{ text: prompt, special: true }] },
     sampling: {},
     stop: { strings: [], tokens: [] },

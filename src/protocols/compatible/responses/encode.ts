@@ -9,7 +9,7 @@ import { encodeUsage } from './usage.ts';
 
 export type ResponseObject = Readonly<Record<string, unknown>> & {
   readonly id: string;
-  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed';
+  readonly status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
   readonly output: readonly OutputItem[];
 };
 
@@ -47,6 +47,9 @@ export const LAST_STATUS = {
   'tool-calls': 'completed',
   length: 'incomplete',
 } as const satisfies Record<FinishReason, string>;
+
+/** As it is told while nobody has begun with it. */
+export const encodeQueued = (head: ResponseHead): ResponseObject => tell(head, { status: 'queued', output: [] });
 
 /** As it is told when it has begun. */
 export const encodeBegun = (head: ResponseHead): ResponseObject => tell(head, { status: 'in_progress', output: [] });

@@ -1,30 +1,26 @@
 import type { Ids } from '../../../core/id.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { RequestContext } from '../../../core/context.ts';
-import type { FitHistory } from '../../../generation/fit-history.ts';
-import { unixSeconds } from '../../../lib/clock.ts';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Responses, Turn } from '../../../resources/responses/response.ts';
+import type { BackgroundResponses } from '../../../resources/responses/background.ts';
+import type { Responses } from '../../../resources/responses/response.ts';
 import { json, stream } from '../../endpoint.ts';
 import type { Endpoint, Reply } from '../../endpoint.ts';
-import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { readAsked } from './asked-turn.ts';
-import type { Asked, AskedNeeds } from './asked-turn.ts';
-import { droppedHeader } from './dropped-header.ts';
-import { encode } from './encode.ts';
+import type { AskedNeeds } from './asked-turn.ts';
+import { beginAnswer } from './begin-answer.ts';
+import type { AnswerNeeds, Begun } from './begin-answer.ts';
 import type { ResponseObject } from './encode.ts';
-import { askedFields } from './head.ts';
+import { enqueue } from './enqueue.ts';
+import { inOurWords } from './in-our-words.ts';
 import { keptTurn } from './kept-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
-import { placeIn } from './place.ts';
 import { responseStream } from './stream.ts';
 
-export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue'> {
+export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue' | 'findDocument'>, AnswerNeeds {
   readonly responses: Pick<Responses, 'begin' | 'findItems'>;
-  readonly fitHistory: FitHistory;
+  readonly background: Pick<BackgroundResponses, 'look' | 'enqueue' | 'tail'>;
   readonly ids: Pick<Ids, 'sortable'>;
-  readonly clock: Clock;
   readonly strict?: boolean;
 }
 
@@ -40,6 +36,11 @@ export function responseCreate({ strict = false, ...needs }: ResponseCreateNeeds
     async handle({ body }, context) {
       const asked = readAsked(body, { ...needs, strict }, context);
       const id = needs.ids.sortable('resp_');
+      if (asked.wire.background === true) {
+        return enqueue({ id, asked, body }, needs, context).catch((error: unknown) => {
+          throw inOurWords(error);
+        });
+      }
       const turn = await needs.responses.begin(context.owner, { id, ...asked.wish });
       try {
         return await answer({ id, turn, asked }, needs, context);
@@ -51,37 +52,18 @@ export function responseCreate({ strict = false, ...needs }: ResponseCreateNeeds
   };
 }
 
-interface Begun {
-  readonly id: string;
-  readonly turn: Turn;
-  readonly asked: Asked;
-}
-
-async function answer(
-  { id, turn, asked }: Begun,
-  { fitHistory, clock }: Pick<ResponseCreateNeeds, 'fitHistory' | 'clock'>,
-  context: RequestContext,
-): Promise<Reply> {
-  const { wire, entry } = asked;
-  const { input, itemsLeftOut, ignored, ...request } = await asked.goOn(turn);
-  const turns = wire.truncation === 'auto' ? request.turns : 0;
-  const generation = await fitHistory({ ...request, turns }, { interface: 'responses' }, context);
-
-  const head = { id, created: unixSeconds(clock.now()), model: wire.model, asked: askedFields(wire, entry) };
-  const batches = keptTurn(generation.batches, {
+async function answer(begun: Begun, needs: AnswerNeeds, context: RequestContext): Promise<Reply> {
+  const { turn, asked } = begun;
+  const { head, headers, ...begunAnswer } = await beginAnswer(begun, needs, context);
+  const batches = keptTurn(begunAnswer.batches, {
     turn,
     async keep(result) {
-      const response = encode(head, result, unixSeconds(clock.now()));
-      const output = response.output.map((item) => ({ id: item.id, json: JSON.stringify(item) }));
-      await turn.complete({ json: JSON.stringify(response), input, output, isStored: wire.store ?? true });
+      const { response, record } = begunAnswer.finish(result);
+      await turn.complete(record);
       return response;
     },
   });
-  const headers = {
-    ...ignoredHeader(ignored(generation.ignored)),
-    ...droppedHeader(turn.olderItems + itemsLeftOut(generation.dropped)),
-  };
-  if (wire.stream === true) return stream(batches, responseStream(head), headers);
+  if (asked.wire.stream === true) return stream(batches, responseStream(head), headers);
   return json(await responseOf(batches), headers);
 }
 
@@ -92,12 +74,4 @@ async function responseOf(batches: AsyncIterable<readonly ResponseEvent[]>): Pro
   }
   if (!told) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
   return told;
-}
-
-/** What is wrong with a conversation is wrong with the input here. */
-function inOurWords(thrown: unknown): ServiceError {
-  const error = ServiceError.from(thrown);
-  if (error.param === undefined || placeIn(error.param) === error.param) return error;
-  const { kind, message, param, retryAfterSeconds, allow, excess, cause } = error;
-  return new ServiceError(kind, message, { param: placeIn(param), retryAfterSeconds, allow, excess, cause });
 }

@@ -1,3 +1,4 @@
+import type { BackgroundResponses } from '../../../resources/responses/background.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
 import type { CountPrompt } from '../../../generation/count-prompt.ts';
 import type { Endpoint } from '../../endpoint.ts';
@@ -9,6 +10,7 @@ import { storedResponses } from './stored-endpoints.ts';
 
 export interface ResponsesEndpointNeeds extends ResponseCreateNeeds {
   readonly responses: Responses;
+  readonly background: Pick<BackgroundResponses, 'look' | 'enqueue' | 'tail' | 'cancel'>;
   readonly countPrompt: CountPrompt;
 }
 

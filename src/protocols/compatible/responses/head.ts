@@ -39,7 +39,7 @@ export function askedFields(wire: ResponseWire, { sampling }: Pick<ModelEntry, '
     reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
     store: wire.store ?? true,
     truncation: wire.truncation ?? 'disabled',
-    background: false,
+    background: wire.background === true,
     service_tier: 'default',
     user: wire.user ?? null,
     safety_identifier: wire.safety_identifier ?? null,
@@ -60,7 +60,7 @@ const tellTool = (tool: WireTool): object =>
     : withoutSecrets(tool);
 
 /** What a caller sends along for a server of tools opens that server: it is neither told back nor kept. */
-const withoutSecrets = (tool: WireTool): object =>
+export const withoutSecrets = (tool: WireTool): object =>
   Object.fromEntries(Object.entries(tool).filter(([name]) => !SECRETS.has(name)));
 
 const SECRETS = new Set(['headers', 'authorization']);

@@ -15,11 +15,9 @@ import type { ResponseWire } from './schema.ts';
  * @throws ServiceError `invalid-request` or `unsupported`, naming the field.
  */
 export function checkRules(wire: ResponseWire): void {
-  for (const [field, isWanted] of [
-    ['background', wire.background === true],
-    ['prompt', wire.prompt !== undefined && wire.prompt !== null],
-  ] as const) {
-    if (isWanted) throw new ServiceError('unsupported', `${field} is not supported`, { param: field });
+  if (isPresent(wire.prompt)) throw new ServiceError('unsupported', 'prompt is not supported', { param: 'prompt' });
+  if (wire.background === true && wire.store === false) {
+    throw refuse('store', 'background needs store: its answer would be nowhere', false);
   }
   const isChained = isPresent(wire.conversation) || isPresent(wire.previous_response_id);
   if (isPresent(wire.conversation) && isPresent(wire.previous_response_id)) {

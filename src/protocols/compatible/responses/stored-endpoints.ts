@@ -1,20 +1,24 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { Responses } from '../../../resources/responses/response.ts';
-import { json } from '../../endpoint.ts';
+import type { BackgroundResponses } from '../../../resources/responses/background.ts';
+import { json, stream } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { ignoredHeader } from '../../ignored.ts';
 import { encodeItemList, itemPageOf } from '../items/item-list.ts';
+import { retrievalOf } from './retrieval.ts';
+import { tailStream } from './tail-stream.ts';
 
 interface StoredNeeds {
   readonly responses: Pick<Responses, 'find' | 'delete' | 'listInput'>;
+  readonly background: Pick<BackgroundResponses, 'tail' | 'cancel'>;
   readonly strict?: boolean;
 }
 
 const ROOT = '/compatible-mode/v1/responses';
 
 /** What can be done with a response that is there (wire.md E6.2). */
-export function storedResponses({ responses, strict = false }: StoredNeeds): readonly Endpoint[] {
+export function storedResponses({ responses, background, strict = false }: StoredNeeds): readonly Endpoint[] {
   return [
     {
       ...SHARED,
@@ -22,11 +26,11 @@ export function storedResponses({ responses, strict = false }: StoredNeeds): rea
       method: 'GET',
       path: `${ROOT}/:id`,
       async handle({ params: { id = '' }, query }, { owner }) {
-        if (query.get('stream') === 'true') {
-          throw new ServiceError('unsupported', 'Only background responses can be streamed again', { param: 'stream' });
-        }
+        const { isStreamed, after, unknown } = retrievalOf(query, { strict });
+        const headers = ignoredHeader(unknown);
+        if (isStreamed) return stream(await background.tail(owner, id, after), tailStream(after), headers);
         const { json: told } = await responses.find(owner, id);
-        return json(JSON.parse(told));
+        return json(JSON.parse(told), headers);
       },
     },
     {
@@ -56,10 +60,8 @@ export function storedResponses({ responses, strict = false }: StoredNeeds): rea
       operation: 'responses.cancel',
       method: 'POST',
       path: `${ROOT}/:id/cancel`,
-      async handle({ params: { id = '' } }, { owner }) {
-        await responses.find(owner, id);
-        throw new ServiceError('unsupported', 'Only background responses can be cancelled');
-      },
+      onDisconnect: 'finish',
+      handle: async ({ params: { id = '' } }, { owner }) => json(JSON.parse(await background.cancel(owner, id))),
     },
     {
       ...SHARED,

@@ -6,10 +6,16 @@ import { numberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { status } from '../errors.ts';
 import { encodeBegun, encodeFailed, lacksAnswer, LAST_STATUS } from './encode.ts';
+import type { ResponseObject } from './encode.ts';
 import type { ResponseHead } from './head.ts';
 import { itemId, NOTHING, openedItem, outputItem, summaryPart, tellLogprobs, textPart } from './output-item.ts';
 import type { OutputItem, OutputStatus, Said } from './output-item.ts';
 import type { ResponseEvent } from './response-event.ts';
+
+export interface ResponseEncoder extends StreamEncoder<ResponseEvent> {
+  /** The object that `fail` tells. */
+  failed(error: ServiceError): ResponseObject;
+}
 
 /**
  * Events as wire.md E6.5 has them, in the vendor's frames, numbered without gaps.
@@ -17,11 +23,13 @@ import type { ResponseEvent } from './response-event.ts';
  * A token costs one `JSON.stringify` of its text and one concatenation: what surrounds it is made once per item. An item of
  * thought or text is opened by its first piece, so that one which stays empty is never seen. It is closed when the next one
  * begins or the answer ends: only then is it known whether it is whole.
+ *
+ * @param begunAt Its beginning was told already; the next event has this number.
  */
-export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent> {
+export function responseStream(head: ResponseHead, { begunAt }: { readonly begunAt?: number } = {}): ResponseEncoder {
   const output: OutputItem[] = [];
-  let sequence = 0;
-  let hasBegun = false;
+  let sequence = begunAt ?? 0;
+  let hasBegun = begunAt !== undefined;
   let isEnded = false;
   let open: OpenItem | undefined;
   /** What has begun and has said nothing yet: until it does, the item before it may still be the last. */
@@ -94,8 +102,10 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
     }
   };
 
+  const failed = (error: ServiceError): ResponseObject => encodeFailed(head, error, output);
+
   return {
-    contentType: 'text/event-stream;charset=UTF-8',
+    contentType: EVENT_STREAM,
     open: () => '',
     push(events) {
       let text = '';
@@ -103,16 +113,17 @@ export function responseStream(head: ResponseHead): StreamEncoder<ResponseEvent>
       return escapeLineEnds(text);
     },
     keepAlive: () => sseComment('keep-alive'),
+    failed,
     fail: (error) =>
-      escapeLineEnds(
-        begin() + frame('response.failed', { response: encodeFailed(head, error, output) }, status(error.kind)),
-      ),
+      escapeLineEnds(begin() + frame('response.failed', { response: failed(error) }, status(error.kind))),
     close() {
       if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
       return '';
     },
   };
 }
+
+export const EVENT_STREAM = 'text/event-stream;charset=UTF-8';
 
 type Frame = readonly [type: string, facts: object];
 

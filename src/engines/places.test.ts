@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ServiceError } from '../../core/error.ts';
+import { ServiceError } from '../core/error.ts';
+import { fitsBeside } from './background.ts';
 import { createPlaces } from './places.ts';
 
 const place = (total = 2, { queuePlacesMax = 8, queueWaitMsMax = 60_000 } = {}) =>
-  createPlaces({ total: () => total, queuePlacesMax, queueWaitMsMax });
+  createPlaces({
+    fits: ({ owner, count, taken }) => fitsBeside(owner, { wanted: count, taken, total }),
+    queuePlacesMax,
+    queueWaitMsMax,
+  });
 const asker = (key = 'k', signal = new AbortController().signal) => ({ owner: { workspace: 'w', key }, signal });
+
+const behind = (key = 'k') => ({
+  owner: { workspace: 'w', key, priority: 'background' as const },
+  signal: new AbortController().signal,
+});
 
 /** Everything that is due now has happened. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -69,5 +79,51 @@ describe('places at a server', () => {
     const slow = place(1, { queueWaitMsMax: 1 });
     await slow.take(1, asker());
     await assert.rejects(slow.take(1, asker()), { kind: 'overloaded' });
+  });
+
+  it('go to background requests but for the last one, and when no live one waits', async () => {
+    const places = place(2);
+    const order: string[] = [];
+    const wait = (name: string, asked: Promise<() => void>): Promise<() => void> =>
+      asked.then((free) => (order.push(name), free));
+    const first = await places.take(1, behind());
+    const second = wait('background', places.take(1, behind()));
+    await settled();
+    assert.deepEqual(order, [], 'the last place is for a live request');
+    const live = await places.take(1, asker());
+    const nextLive = wait('live', places.take(1, asker()));
+    first();
+    (await nextLive)();
+    assert.deepEqual(order, ['live'], 'it came later and went first');
+    live();
+    (await second)();
+    assert.deepEqual(order, ['live', 'background']);
+  });
+
+  it('all go to the background request that wants all, when nothing is taken', async () => {
+    const places = place(2);
+    (await places.take(2, behind()))();
+    const single = place(1);
+    (await single.take(1, behind()))();
+  });
+
+  it('that background requests wait for are no reason to refuse a live one', async () => {
+    const places = place(1, { queuePlacesMax: 4 });
+    const free = await places.take(1, asker());
+    const waiting = ['a', 'b'].map((key) => places.take(1, behind(key)));
+    await assert.rejects(places.take(1, behind('c')), { kind: 'overloaded' });
+    const live = ['a', 'b', 'a', 'b'].map((key) => places.take(1, asker(key)));
+    await assert.rejects(places.take(1, asker('c')), { kind: 'overloaded' });
+    free();
+    for (const each of [...live, ...waiting]) (await each)();
+  });
+
+  it('are waited for longer by a background request', async () => {
+    const places = place(1, { queueWaitMsMax: 5 });
+    const free = await places.take(1, asker());
+    const patient = places.take(1, behind());
+    await assert.rejects(places.take(1, asker()), { kind: 'overloaded' });
+    free();
+    (await patient)();
   });
 });

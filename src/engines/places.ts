@@ -1,10 +1,14 @@
-import { ServiceError } from '../../core/error.ts';
-import { RETRY_AFTER_SECONDS } from '../../core/limits.ts';
-import { abortReason } from '../abort-reason.ts';
-import type { EngineOwner } from '../engine.ts';
-import { createFairQueue } from '../fair-queue.ts';
+import { ServiceError } from '../core/error.ts';
+import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
+import { abortReason } from './abort-reason.ts';
+import { waitMsOf } from './background.ts';
+import type { EngineOwner } from './engine.ts';
+import { createFairQueue } from './fair-queue.ts';
 
-/** What a server can work on at a time, given out in turn by workspace, then by key, then by arrival. */
+/**
+ * What a server can work on at a time, given out in turn by workspace, then by key, then by arrival, to background requests
+ * when no live one waits.
+ */
 export interface Places {
   /**
    * So many places, all at once. @returns what gives them back, of which the first call counts.
@@ -12,27 +16,31 @@ export interface Places {
    * signal's reason.
    */
   take(count: number, asker: { readonly owner: EngineOwner; readonly signal: AbortSignal }): Promise<() => void>;
+  /** What `fits` goes by has changed otherwise than by places that came back. */
+  look(): void;
 }
 
 export interface PlacesOptions {
-  /** How many there are now. */
-  readonly total: () => number;
+  /** Whether this one, whose turn it is, gets its places now. @param taken Places of others. */
+  readonly fits: (wanted: { readonly count: number; readonly owner: EngineOwner; readonly taken: number }) => boolean;
   readonly queuePlacesMax: number;
+  /** Of a live request. */
   readonly queueWaitMsMax: number;
 }
 
 interface Waiting {
   readonly count: number;
+  readonly owner: EngineOwner;
   readonly begin: () => void;
 }
 
-export function createPlaces({ total, queuePlacesMax, queueWaitMsMax }: PlacesOptions): Places {
+export function createPlaces({ fits, queuePlacesMax, queueWaitMsMax }: PlacesOptions): Places {
   const queue = createFairQueue<Waiting>({ placesMax: queuePlacesMax });
   let taken = 0;
 
   const admit = (): void => {
     // Strictly in turn: who wants several places would else wait for ever.
-    for (let first = queue.peek(); first && taken + first.count <= total(); first = queue.peek()) {
+    for (let first = queue.peek(); first && fits({ ...first, taken }); first = queue.peek()) {
       queue.take();
       taken += first.count;
       first.begin();
@@ -57,7 +65,7 @@ export function createPlaces({ total, queuePlacesMax, queueWaitMsMax }: PlacesOp
           signal.removeEventListener('abort', onAbort);
           how();
         };
-        const waiting: Waiting = { count, begin: () => settle(() => resolve(freeing(count))) };
+        const waiting: Waiting = { count, owner, begin: () => settle(() => resolve(freeing(count))) };
         const leave = (error: ServiceError): void => {
           queue.remove(waiting);
           settle(() => reject(error));
@@ -67,7 +75,10 @@ export function createPlaces({ total, queuePlacesMax, queueWaitMsMax }: PlacesOp
         const busy = (message: string, kind: 'overloaded' | 'rate-limited' = 'overloaded'): void =>
           leave(new ServiceError(kind, message, { retryAfterSeconds: RETRY_AFTER_SECONDS }));
         const onAbort = (): void => leave(abortReason(signal));
-        const timer = setTimeout(() => busy('The model had no place in time, please try again later.'), queueWaitMsMax);
+        const timer = setTimeout(
+          () => busy('The model had no place in time, please try again later.'),
+          waitMsOf(owner, queueWaitMsMax),
+        );
         if (signal.aborted) return onAbort();
         signal.addEventListener('abort', onAbort, { once: true });
         const verdict = queue.add(owner, waiting);
@@ -76,5 +87,6 @@ export function createPlaces({ total, queuePlacesMax, queueWaitMsMax }: PlacesOp
           busy('Too many requests of this key wait for the model, please try again later.', 'rate-limited');
         else admit();
       }),
+    look: admit,
   };
 }

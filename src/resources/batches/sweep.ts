@@ -1,0 +1,66 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
+import { BATCH_RESULTS_REMOVED_MAX, FILE_LOOK_MS, FILE_SWEEP_PAGE_MAX } from '../../core/limits.ts';
+import type { Log } from '../../core/telemetry.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { every as systemEvery, type Every } from '../../lib/every.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface BatchSweepNeeds {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'warn'>;
+  readonly every?: Every;
+}
+
+export interface BatchSweeper {
+  /** Removes nothing more from here on; resolves when what is being removed is. */
+  close(): Promise<void>;
+}
+
+/** Removes the lines of batches whose process ended before it could: now and from time to time. One process does it. */
+export function startBatchSweep({ log, every = systemEvery, ...needs }: BatchSweepNeeds): BatchSweeper {
+  let isClosed = false;
+  let running: Promise<void> | undefined;
+  const look = (): void => {
+    running ??= sweepLines(needs, () => isClosed)
+      .then(() => undefined)
+      .catch((error: unknown) => log.warn('lines of batches could not be swept', { error: String(error) }))
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  const stop = every(FILE_LOOK_MS, look);
+  look();
+  return {
+    async close() {
+      isClosed = true;
+      stop();
+      await running;
+    },
+  };
+}
+
+/** @returns of how many batches. */
+export async function sweepLines(
+  { store, clock }: Pick<BatchSweepNeeds, 'store' | 'clock'>,
+  isOver: () => boolean = () => false,
+): Promise<number> {
+  // Whoever ended them is at it.
+  const before = clock.now() - FILE_LOOK_MS;
+  const ids = await store.batches.listWithLines({ before, limit: FILE_SWEEP_PAGE_MAX });
+  let swept = 0;
+  for (const id of ids) {
+    if (isOver()) break;
+    await removeLines(store, id);
+    swept += 1;
+  }
+  return swept;
+}
+
+/** Of a batch that has ended: in small steps, so that nobody waits for long. */
+export async function removeLines(store: Store, id: string): Promise<void> {
+  while ((await store.batchLines.remove(id, BATCH_RESULTS_REMOVED_MAX)) === BATCH_RESULTS_REMOVED_MAX) {
+    await turnOfOthers();
+  }
+  await store.batches.forgetLines(id);
+}
