@@ -1,0 +1,86 @@
+import type { HeardWord } from '../core/speech.ts';
+import { textOf } from './sentences.ts';
+
+/** What becomes of a word that callers do not want to read. */
+export interface WordFilter {
+  /** Read as one `*` for each character. */
+  readonly starred: readonly string[];
+  /** Left out. */
+  readonly dropped: readonly string[];
+}
+
+export interface CleaningRules {
+  readonly filter?: WordFilter;
+  /** Sounds of hesitation are left out. */
+  readonly dropsFillers?: boolean;
+  /** Words alone. */
+  readonly dropsPunctuation?: boolean;
+}
+
+/** Sounds that say nothing, in the languages that are asked for most. What is a word somewhere is not among them. */
+const FILLERS: ReadonlySet<string> = new Set([
+  'um',
+  'umm',
+  'uh',
+  'uhm',
+  'hmm',
+  'erm',
+  'äh',
+  'ähm',
+  'öhm',
+  'euh',
+  'ehm',
+  '嗯',
+  '呃',
+  '唔',
+  'えーと',
+  'えっと',
+  'あのー',
+  '음',
+  '어',
+]);
+
+/** Characters that a word is compared by. */
+const plain = (text: string): string => text.normalize('NFKC').toLowerCase().trim();
+
+/** What a caller wants to read of what was heard. Words of a filter may be several words of the text. */
+export function cleanWords(words: readonly HeardWord[], rules: CleaningRules): readonly HeardWord[] {
+  const spoken = rules.dropsFillers ? words.filter(({ text }) => !FILLERS.has(plain(text))) : words;
+  const filtered = rules.filter ? filterWords(spoken, rules.filter) : spoken;
+  return rules.dropsPunctuation ? filtered.map(withoutPunctuation) : filtered;
+}
+
+/** A blank keeps the words apart. */
+const withoutPunctuation = (word: HeardWord): HeardWord => ({
+  ...word,
+  punctuation: '',
+  text: /\s$/.test(word.punctuation) && !/\s$/.test(word.text) ? `${word.text} ` : word.text,
+});
+
+function filterWords(words: readonly HeardWord[], { starred, dropped }: WordFilter): readonly HeardWord[] {
+  const out: HeardWord[] = [];
+  for (let at = 0; at < words.length;) {
+    const drops = longestMatch(words, at, dropped);
+    const stars = drops > 0 ? 0 : longestMatch(words, at, starred);
+    for (const word of words.slice(at, at + stars)) out.push({ ...word, text: word.text.replace(/\S/gu, '*') });
+    const word = words[at];
+    if (word && drops + stars === 0) out.push(word);
+    at += Math.max(1, drops + stars);
+  }
+  return out;
+}
+
+/** How many words from `at` on are one of these together; 0: none. */
+function longestMatch(words: readonly HeardWord[], at: number, unwanted: readonly string[]): number {
+  let longest = 0;
+  for (const each of unwanted) {
+    const wanted = plain(each);
+    // Languages without blanks: a character may be a word.
+    for (let count = 1; wanted !== '' && at + count <= words.length && count <= wanted.length; count += 1) {
+      const heard = plain(textOf(words.slice(at, at + count).map((word) => ({ ...word, punctuation: '' }))));
+      if (heard === wanted) longest = Math.max(longest, count);
+      if (heard.length >= wanted.length) break;
+    }
+  }
+  return longest;
+}
