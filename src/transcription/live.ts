@@ -1,9 +1,10 @@
-import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import type { HeardWord } from '../core/speech.ts';
 import type { Recognition, SpeechEngine } from '../engines/speech-engine.ts';
 import { createSampleWindow } from './sample-window.ts';
+import { sentencesOf } from './sentences.ts';
 import { isSaid, movedBy } from './transcribe.ts';
 import type { TranscriptionWish } from './transcribe.ts';
+import { MARGIN_MS, SHORTEST_MS, msOf, samplesOf } from './speech-time.ts';
 import { createVoiceFrames } from './voice-frames.ts';
 import { createVoiceStretches } from './voice-stretches.ts';
 import type { OpenStretch, Stretch } from './voice-stretches.ts';
@@ -25,6 +26,8 @@ export interface LiveRules {
   readonly pauseMs: number;
   /** What was heard so far is told once in as much audio, in ms, and at every short pause. */
   readonly partialMs: number;
+  /** Punctuation ends sentences, too: what is final may be several. */
+  readonly splitsSentences?: boolean;
 }
 
 export interface LiveRecognition {
@@ -48,17 +51,11 @@ interface LiveNeeds {
   readonly onFailure: (cause: unknown) => void;
 }
 
-const MARGIN_MS = 200;
-const SHORTEST_MS = 100;
-
 /** Silence after which what was said so far is worth being told. */
 const SHORT_PAUSE_MS = 300;
 
 /** What is heard so far is not told while more than this waits: finals come first. */
 const PARTIAL_BACKLOG_MS_MAX = 3_000;
-
-const samplesOf = (ms: number): number => (ms * SPEECH_SAMPLE_RATE) / 1_000;
-const msOf = (samples: number): number => Math.round((samples * 1_000) / SPEECH_SAMPLE_RATE);
 
 /** Hears speech while it is spoken. */
 export function createLiveRecognition(needs: LiveNeeds, signal: AbortSignal): LiveRecognition {
@@ -94,6 +91,14 @@ export function createLiveRecognition(needs: LiveNeeds, signal: AbortSignal): Li
     const recognize = async ({ begin, end }: Stretch): Promise<Recognition> =>
       await engine.recognize({ ...wish, samples: samples.slice(begin, end) }, signal);
 
+    const tellFinal = (stretch: Stretch, heard: Recognition): void => {
+      const sentences = rules.splitsSentences ? sentencesOf(heard, { pauseMs: rules.pauseMs }) : [];
+      for (const part of sentences.length > 0 ? sentences : [heard]) {
+        tell(stretch, { ...heard, text: part.text, words: part.words }, true);
+        number += 1;
+      }
+    };
+
     const tell = (stretch: Stretch, heard: Recognition, isFinal: boolean): void => {
       const beginMs = msOf(stretch.begin);
       const words = movedBy(heard.words, beginMs);
@@ -109,17 +114,15 @@ export function createLiveRecognition(needs: LiveNeeds, signal: AbortSignal): Li
       });
     };
 
-    /** One that nothing was added to but silence was heard already. */
     const finals = async (closed: readonly Stretch[]): Promise<void> => {
       for (const stretch of closed) {
-        const isHeard = partial?.begin === stretch.begin && partial.end >= stretch.end;
+        // What is in it was heard already, and nothing else, where only silence followed.
+        const isHeard =
+          partial?.begin === stretch.begin && partial.end >= stretch.end && partial.voiceEnd <= stretch.end;
         const heard = isHeard && partial ? partial.heard : await recognize(stretch);
         const wasTold = partial?.begin === stretch.begin;
         partial = undefined;
-        if (isSaid(heard) || wasTold) {
-          tell(stretch, heard, true);
-          number += 1;
-        }
+        if (isSaid(heard) || wasTold) tellFinal(stretch, heard);
       }
     };
 

@@ -1,8 +1,8 @@
-import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import type { HeardWord } from '../core/speech.ts';
 import type { Recognition, RecognitionRequest, SpeechEngine } from '../engines/speech-engine.ts';
 import { createStretchPacking } from './pack-stretches.ts';
 import { createSampleWindow } from './sample-window.ts';
+import { MARGIN_MS, SHORTEST_MS, msOf, samplesOf } from './speech-time.ts';
 import { createVoiceFrames } from './voice-frames.ts';
 import type { Stretch } from './voice-stretches.ts';
 import { createVoiceStretches } from './voice-stretches.ts';
@@ -26,8 +26,6 @@ export interface HeardWindow {
 
 /** Of a file: short pauses are cuts, which are put together to what an engine takes at once. */
 const PAUSE_MS = 300;
-const MARGIN_MS = 200;
-const SHORTEST_MS = 100;
 const GAP_MS = 2_000;
 
 /** Characters of what was said before that the model is told. */
@@ -36,9 +34,6 @@ const CONTEXT_CHARACTERS = 200;
 /** A stretch that most likely nobody spoke in and that the model itself does not believe: what it read is made up. */
 const NO_SPEECH_MIN = 0.6;
 const LOG_PROBABILITY_MIN = -1;
-
-const samplesOf = (ms: number): number => (ms * SPEECH_SAMPLE_RATE) / 1_000;
-const msOf = (samples: number): number => Math.round((samples * 1_000) / SPEECH_SAMPLE_RATE);
 
 /** Whether there is something in it that was said. */
 export const isSaid = ({ text, noSpeech, logProbability }: Recognition): boolean =>

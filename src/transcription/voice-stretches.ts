@@ -83,7 +83,8 @@ export function createVoiceStretches({ pause, longest, margin, shortest }: Stret
     frames = behind;
     framesFrom = place;
     voiceEnd = lastVoice;
-    voiced = behind.filter((each) => each >= LEAVE).length * VOICE_FRAME_SAMPLES;
+    // The end of a word may be short: it is no noise.
+    voiced = shortest;
     return closed;
   };
 
