@@ -975,3 +975,37 @@ export const EXTRACT_TRIES = 3;
 /** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
 export const DOCUMENTS_KEPT_MAX = 32;
 export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** wire.md 10, in ms: tasks are kept for a day; here after their end. */
+export const TASK_KEPT_MS = 86_400_000;
+
+/** Ours, in ms: between looks for past tasks; and how many are removed at a time. */
+export const TASK_LOOK_MS = 600_000;
+export const TASK_SWEEP_PAGE_MAX = 100;
+
+/** wire.md E7.2: audios of one transcription, and bytes and ms of one of them. Beyond: 400; a failed part of the task. */
+export const TRANSCRIPTION_FILES_MAX = 100;
+export const TRANSCRIPTION_BYTES_MAX = 2_147_483_648;
+
+/** Ours, in ms: an audio has to come in within this. Beyond: it cannot be downloaded. */
+export const TRANSCRIPTION_FETCH_MS_MAX = 1_800_000;
+
+/** Ours: how often an audio is asked for whose server fails; and the ms between two tries. */
+export const TRANSCRIPTION_FETCH_TRIES = 3;
+export const TRANSCRIPTION_FETCH_PAUSE_MS = 2_000;
+
+/** wire.md E7.2: seconds for which the address of a result is good. */
+export const TRANSCRIPTION_URL_SECONDS = 86_400;
+
+/** Ours: transcriptions that one process works at. Beyond: they wait. The engine has one place for all. */
+export const TRANSCRIPTIONS_AT_ONCE = 2;
+
+/** Ours: words of a filter, and characters of one. Beyond: 400. */
+export const WORD_FILTER_WORDS_MAX = 1_000;
+export const WORD_FILTER_CHARACTERS_MAX = 100;
+
+/** Ours: channels of an audio that are heard by themselves. Beyond: 400. */
+export const AUDIO_CHANNELS_MAX = 8;
+
+/** Ours, in ms: silence between words that ends a sentence of a file. */
+export const SENTENCE_PAUSE_MS = 1_300;

@@ -29,3 +29,45 @@ export interface Sentence {
   readonly endMs: number;
   readonly words: readonly HeardWord[];
 }
+
+/** What becomes of words that callers do not want to read. */
+export interface WordFilter {
+  /** Read as one `*` for each character. */
+  readonly starred: readonly string[];
+  /** Left out. */
+  readonly dropped: readonly string[];
+}
+
+/** How callers want to read what was heard. */
+export interface ReadingWish {
+  readonly filter?: WordFilter;
+  /** Sounds of hesitation are left out. */
+  readonly dropsFillers?: boolean;
+  /** Words alone. */
+  readonly dropsPunctuation?: boolean;
+}
+
+/** What a caller wants to have heard. */
+export interface TranscriptionOrder {
+  /** The model's own name. */
+  readonly model: string;
+  /** ISO 639-1, the languages it may be; empty: any. */
+  readonly languages: readonly string[];
+  readonly hotwords: readonly Hotword[];
+  readonly reading: ReadingWish;
+  /** Each by itself, from 0; empty: all of them together. */
+  readonly channels: readonly number[];
+  /** It was asked about one audio, and not about a list. */
+  readonly wantsOne: boolean;
+}
+
+/** What is known of an audio that was heard to its end. */
+export interface AudioFacts {
+  /** Of what was in the file, e.g. `mp3`. */
+  readonly format: string;
+  /** Those that were heard by themselves, or 0. */
+  readonly channels: readonly number[];
+  /** Samples a second of the file. */
+  readonly sampleRate: number;
+  readonly durationMs: number;
+}

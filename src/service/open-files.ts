@@ -13,7 +13,7 @@ import type { Endpoint } from '../protocols/endpoint.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import { nativeFiles } from '../protocols/native/files/endpoints.ts';
 import type { FileLimits, Files } from '../resources/files/file.ts';
-import { createLinks } from '../resources/files/links.ts';
+import { createLinks, DOWNLOADS_PATH } from '../resources/files/links.ts';
 import { createFiles } from '../resources/files/service.ts';
 import { startFileSweep } from '../resources/files/sweep.ts';
 import type { JobBell } from '../resources/jobs/job-bell.ts';
@@ -56,6 +56,7 @@ export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
     secret: await downloadSecret(join(config.data, 'download-secret')),
     baseOf: (region) => config.publicUrl ?? listensAt(region),
     seconds: config.files.urlSeconds,
+    path: DOWNLOADS_PATH,
     clock,
   });
   const time = createZonedTime(config.timezone);

@@ -20,7 +20,9 @@ import { createResponseEventStore, type ResponseEventStore } from './response-ev
 import { createResponseStore, type ResponseStore } from './responses.ts';
 import type { Run } from './run.ts';
 import type { Database } from './schema/database.ts';
+import { createTaskStore, type TaskStore } from './tasks.ts';
 import { createTextStore, type TextStore } from './texts.ts';
+import { createTranscriptionStore, type TranscriptionStore } from './transcriptions.ts';
 
 /** The nouns, each with all of its SQL. */
 export interface Tables {
@@ -35,7 +37,9 @@ export interface Tables {
   readonly keys: KeyStore;
   readonly responseEvents: ResponseEventStore;
   readonly responses: ResponseStore;
+  readonly tasks: TaskStore;
   readonly texts: TextStore;
+  readonly transcriptions: TranscriptionStore;
 }
 
 /** Every failure of the database is a ServiceError `internal` with the reason as its cause; `overloaded` where its disk is full. */
@@ -92,7 +96,9 @@ const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   keys: createKeyStore(db, run),
   responseEvents: createResponseEventStore(db, run),
   responses: createResponseStore(db, run),
+  tasks: createTaskStore(db, run),
   texts: createTextStore(db, run),
+  transcriptions: createTranscriptionStore(db, run),
 });
 
 async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {

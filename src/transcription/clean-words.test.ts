@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CleaningRules } from './clean-words.ts';
+import type { ReadingWish } from '../core/speech.ts';
 import { cleanWords } from './clean-words.ts';
 import { textOf } from './sentences.ts';
 
@@ -9,7 +9,7 @@ const SAID = ['Um, ', 'Acme ', 'Corp ', 'sells ', 'bad ', 'things.'].map((part, 
   return { text, punctuation: punctuation ?? '', beginMs: at, endMs: at + 1 };
 });
 
-const clean = (rules: CleaningRules): string => textOf(cleanWords(SAID, rules));
+const clean = (rules: ReadingWish): string => textOf(cleanWords(SAID, rules));
 
 test('words of a filter are starred or left out, whatever their case', () => {
   assert.equal(clean({ filter: { starred: ['BAD'], dropped: ['corp'] } }), 'Um, Acme sells *** things.');

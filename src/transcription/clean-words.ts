@@ -1,21 +1,5 @@
-import type { HeardWord } from '../core/speech.ts';
+import type { HeardWord, ReadingWish, WordFilter } from '../core/speech.ts';
 import { textOf } from './sentences.ts';
-
-/** What becomes of a word that callers do not want to read. */
-export interface WordFilter {
-  /** Read as one `*` for each character. */
-  readonly starred: readonly string[];
-  /** Left out. */
-  readonly dropped: readonly string[];
-}
-
-export interface CleaningRules {
-  readonly filter?: WordFilter;
-  /** Sounds of hesitation are left out. */
-  readonly dropsFillers?: boolean;
-  /** Words alone. */
-  readonly dropsPunctuation?: boolean;
-}
 
 /** Sounds that say nothing, in the languages that are asked for most. What is a word somewhere is not among them. */
 const FILLERS: ReadonlySet<string> = new Set([
@@ -44,7 +28,7 @@ const FILLERS: ReadonlySet<string> = new Set([
 const plain = (text: string): string => text.normalize('NFKC').toLowerCase().trim();
 
 /** What a caller wants to read of what was heard. Words of a filter may be several words of the text. */
-export function cleanWords(words: readonly HeardWord[], rules: CleaningRules): readonly HeardWord[] {
+export function cleanWords(words: readonly HeardWord[], rules: ReadingWish): readonly HeardWord[] {
   const spoken = rules.dropsFillers ? words.filter(({ text }) => !FILLERS.has(plain(text))) : words;
   const filtered = rules.filter ? filterWords(spoken, rules.filter) : spoken;
   return rules.dropsPunctuation ? filtered.map(withoutPunctuation) : filtered;

@@ -10,12 +10,14 @@ export interface LinksNeeds {
   readonly baseOf: (region: RegionId) => string;
   /** How long an address is good. */
   readonly seconds: number;
+  /** Below it, what stands there by its id. */
+  readonly path: string;
   readonly clock: Clock;
 }
 
-/** Addresses by which a file can be got without a key, for a while. */
+/** Addresses by which something can be got without a key, for a while. */
 export interface Links {
-  linkTo(file: { readonly id: string; readonly region: RegionId }): string;
+  linkTo(what: { readonly id: string; readonly region: RegionId }): string;
   /** @throws ServiceError `forbidden` where we did not make the address, or made it too long ago. */
   check(id: string, query: URLSearchParams): void;
 }
@@ -23,14 +25,14 @@ export interface Links {
 /** Below it, an id and nothing else. */
 export const DOWNLOADS_PATH = '/downloads';
 
-export function createLinks({ secret, baseOf, seconds, clock }: LinksNeeds): Links {
-  // The first word keeps these signatures apart from any others that the secret may ever make.
+export function createLinks({ secret, baseOf, seconds, path, clock }: LinksNeeds): Links {
+  // The path keeps these signatures apart from any others that the secret makes.
   const sign = (id: string, expires: string): string =>
-    createHmac('sha256', secret).update(`download\n${id}\n${expires}`).digest('base64url');
+    createHmac('sha256', secret).update(`${path}\n${id}\n${expires}`).digest('base64url');
   return {
     linkTo({ id, region }) {
       const expires = String(Math.floor(clock.now() / 1000) + seconds);
-      return `${baseOf(region)}${DOWNLOADS_PATH}/${id}?expires=${expires}&signature=${sign(id, expires)}`;
+      return `${baseOf(region)}${path}/${id}?expires=${expires}&signature=${sign(id, expires)}`;
     },
     check(id, query) {
       const expires = query.get('expires') ?? '';

@@ -8,6 +8,7 @@ import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
+import type { TasksTable, TranscriptionPartsTable, TranscriptionWindowsTable } from './tasks.ts';
 import type { TextsTable } from './texts.ts';
 
 export interface Database {
@@ -25,5 +26,8 @@ export interface Database {
   response_events: ResponseEventsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
+  tasks: TasksTable;
   texts: TextsTable;
+  transcription_parts: TranscriptionPartsTable;
+  transcription_windows: TranscriptionWindowsTable;
 }

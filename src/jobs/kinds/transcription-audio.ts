@@ -1,0 +1,134 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BlobStore } from '../../blobs/blob-store.ts';
+import { ServiceError } from '../../core/error.ts';
+import type { Ids } from '../../core/id.ts';
+import type { JobRecord } from '../../core/job.ts';
+import { TRANSCRIPTION_BYTES_MAX, TRANSCRIPTION_FETCH_PAUSE_MS, TRANSCRIPTION_FETCH_TRIES } from '../../core/limits.ts';
+import type { AudioFacts } from '../../core/speech.ts';
+import type { GuardedFetch } from '../../net/guarded-fetch.ts';
+import type { FileStore } from '../../store/files.ts';
+import type { PartRecord, TranscriptionStore } from '../../store/transcriptions.ts';
+
+/** Why one audio of a task was not heard, in the words of its interface (wire.md E7.2). */
+export class PartFailure extends Error {
+  override readonly name = 'PartFailure';
+  readonly code: string;
+
+  constructor(code: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+/** An audio while it is heard. */
+export interface OpenedAudio {
+  /** Mono samples of `SPEECH_SAMPLE_RATE`. @throws PartFailure where it cannot be decoded. */
+  readonly blocks: AsyncIterable<Float32Array>;
+  /** Behind the last block. */
+  facts(): Promise<Omit<AudioFacts, 'channels'>>;
+}
+
+/** @param channel From 0; undefined: all of them together. */
+export type OpenAudio = (
+  open: () => Promise<AsyncIterable<Uint8Array>>,
+  wish: { readonly channel: number | undefined; readonly signal: AbortSignal },
+) => OpenedAudio;
+
+/** Where the bytes of audios come from. */
+export interface AudioSources {
+  /** Brings it here, if that is still to be done. @returns the name of its blob. @throws PartFailure. */
+  fetch(job: JobRecord, part: PartRecord, signal: AbortSignal): Promise<string>;
+  /** @throws PartFailure where it was deleted since. */
+  read(blob: string): Promise<AsyncIterable<Uint8Array>>;
+  /** What was brought here for it goes. */
+  forget(job: JobRecord, part: PartRecord): Promise<void>;
+}
+
+export interface AudioSourcesNeeds {
+  readonly transcriptions: Pick<TranscriptionStore, 'setSourceBlob' | 'parts'>;
+  readonly files: Pick<FileStore, 'find'>;
+  readonly blobs: BlobStore;
+  readonly fetch: GuardedFetch;
+  readonly ids: Ids;
+}
+
+const FILE = 'fileid://';
+const NOT_DOWNLOADED = 'The audio file cannot be downloaded.';
+
+/** Names of blobs that are there only while their audio is worked at. */
+const BLOB_PREFIX = 'audio_';
+
+/**
+ * Audios by their addresses, and files of the caller's own. What is elsewhere is fetched as a whole before it is heard: hearing
+ * takes longer than a server waits, and who goes on later need not ask again.
+ */
+export function createAudioSources({ transcriptions, files, blobs, fetch, ids }: AudioSourcesNeeds): AudioSources {
+  const ownFile = async (job: JobRecord, source: string): Promise<string> => {
+    const file = await files.find(job.owner, source.slice(FILE.length));
+    if (!file) throw new PartFailure('InvalidFile.DownloadFailed', `${NOT_DOWNLOADED} There is no such file.`);
+    return file.blob;
+  };
+
+  const download = async (source: string, blob: string, signal: AbortSignal): Promise<void> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const { status, body } = await fetch(source, { bytesMax: TRANSCRIPTION_BYTES_MAX, signal });
+        if (status < 200 || status > 299) {
+          body.destroy();
+          throw new ServiceError(status >= 500 ? 'upstream-failed' : 'not-found', `Its server answered ${status}.`);
+        }
+        await blobs.put(blob, body, { signal });
+        return;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        await blobs.abandon(blob);
+        const error = ServiceError.from(thrown);
+        // Ours, not its server's.
+        if (error.kind === 'internal' || error.kind === 'overloaded') throw error;
+        if (error.kind === 'too-large') throw new PartFailure('FILE_CHECK_FAILED', error.message, error);
+        const isPassing = error.kind === 'upstream-failed' || error.kind === 'timeout';
+        if (!isPassing || tries >= TRANSCRIPTION_FETCH_TRIES) {
+          throw new PartFailure('InvalidFile.DownloadFailed', `${NOT_DOWNLOADED} ${error.message}`, error);
+        }
+        await pause(TRANSCRIPTION_FETCH_PAUSE_MS, undefined, { signal });
+      }
+    }
+  };
+
+  return {
+    async fetch(job, part, signal) {
+      if (part.source.startsWith(FILE)) return await ownFile(job, part.source);
+      if (part.sourceBlob !== undefined && (await isThere(blobs, part.sourceBlob))) return part.sourceBlob;
+      const blob = ids.sortable(BLOB_PREFIX);
+      if (part.sourceBlob !== undefined) await blobs.delete(part.sourceBlob);
+      await transcriptions.setSourceBlob(job.subject, part.number, blob);
+      await download(part.source, blob, signal);
+      return blob;
+    },
+    async read(blob) {
+      try {
+        return await blobs.read(blob);
+      } catch (thrown) {
+        if (ServiceError.from(thrown).kind !== 'file-not-found') throw thrown;
+        throw new PartFailure('InvalidFile.DownloadFailed', `${NOT_DOWNLOADED} It is not there any more.`);
+      }
+    },
+    async forget(job, { number }) {
+      const part = (await transcriptions.parts(job.subject)).find((each) => each.number === number);
+      if (part?.sourceBlob === undefined) return;
+      await blobs.delete(part.sourceBlob);
+      await transcriptions.setSourceBlob(job.subject, number, undefined);
+    },
+  };
+}
+
+/** A blob is there whole or not at all. */
+async function isThere(blobs: BlobStore, name: string): Promise<boolean> {
+  try {
+    (await blobs.read(name)).destroy();
+    return true;
+  } catch (thrown) {
+    if (ServiceError.from(thrown).kind === 'file-not-found') return false;
+    throw thrown;
+  }
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { AUDIO_CHANNELS_MAX, JSON_VALUES_MAX, TRANSCRIPTION_FILES_MAX } from '../../../core/limits.ts';
+import { listOf } from '../../list-of.ts';
+import type { RuleTexts } from '../../parse.ts';
+
+// wire.md E7.2.
+
+/** Its addresses are checked one by one: which ones may be asked is a rule of its own. */
+const Input = z.object({
+  file_urls: listOf(z.string(), { min: 1, max: TRANSCRIPTION_FILES_MAX }).nullish(),
+  file_url: z.string().nullish(),
+});
+
+export const TranscriptionBody = z.object({
+  model: z.string().min(1),
+  input: Input,
+  parameters: z
+    .object({
+      vocabulary_id: z.string().nullish(),
+      channel_id: listOf(
+        z
+          .int()
+          .min(0)
+          .max(AUDIO_CHANNELS_MAX - 1),
+        { min: 1, max: AUDIO_CHANNELS_MAX },
+      ).nullish(),
+      language_hints: listOf(z.string().regex(/^[a-z]{2,3}$/), { max: JSON_VALUES_MAX }).nullish(),
+      disfluency_removal_enabled: z.boolean().nullish(),
+      special_word_filter: z.unknown(),
+      timestamp_alignment_enabled: z.boolean().nullish(),
+      diarization_enabled: z.boolean().nullish(),
+      speaker_count: z.int().nullish(),
+      phrase_id: z.string().nullish(),
+    })
+    .nullish(),
+  resources: z.array(z.unknown()).nullish(),
+});
+export type TranscriptionWire = z.output<typeof TranscriptionBody>;
+
+const ADDRESSES = `input.file_urls must be an array of 1 to ${TRANSCRIPTION_FILES_MAX} addresses`;
+const CHANNELS = `parameters.channel_id must be an array of channels, from 0 to ${AUDIO_CHANNELS_MAX - 1}`;
+const LANGUAGES = 'parameters.language_hints must be an array of language codes such as zh and en';
+
+export const transcriptionTexts: RuleTexts = {
+  'input.file_urls': ADDRESSES,
+  'input.file_urls[]': ADDRESSES,
+  'parameters.channel_id': CHANNELS,
+  'parameters.channel_id[]': CHANNELS,
+  'parameters.language_hints': LANGUAGES,
+  'parameters.language_hints[]': LANGUAGES,
+};

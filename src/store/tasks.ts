@@ -1,0 +1,197 @@
+import type { Kysely, Selectable, SelectQueryBuilder } from 'kysely';
+import type { Place } from './conversations.ts';
+import type { Run } from './run.ts';
+import type { Database } from './schema/database.ts';
+import type { TasksTable } from './schema/tasks.ts';
+
+export type StoredTaskStatus = TasksTable['status'];
+
+/** Times are UTC milliseconds. */
+export interface TaskRecord extends Place {
+  readonly id: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly model: string;
+  /** Group, task and use, with slashes between them. */
+  readonly service: string;
+  readonly status: StoredTaskStatus;
+  readonly submittedAt: number;
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** JSON of the error that it failed with. */
+  readonly error: string | undefined;
+  /** JSON of what was asked; only its kind looks inside. */
+  readonly wish: string;
+}
+
+export interface TaskRecordFilter {
+  readonly id?: string | undefined;
+  readonly status?: StoredTaskStatus | undefined;
+  readonly model?: string | undefined;
+  readonly keyId?: string | undefined;
+  /** Submitted at or after, and before or at. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+export interface TaskEnd {
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
+  readonly at: number;
+  readonly error?: string | undefined;
+}
+
+export interface TaskStore {
+  insert(record: TaskRecord): Promise<void>;
+  find(place: Place, id: string): Promise<TaskRecord | undefined>;
+  findAnywhere(id: string): Promise<TaskRecord | undefined>;
+  /** The newest first. */
+  list(
+    place: Place,
+    filter: TaskRecordFilter,
+    page: { readonly skip: number; readonly take: number },
+  ): Promise<{ readonly total: number; readonly records: readonly TaskRecord[] }>;
+  /** @returns whether it runs now, or did before; false where it has ended or is not there. */
+  start(id: string, at: number): Promise<boolean>;
+  /** False where it has ended or is not there. */
+  end(id: string, end: TaskEnd): Promise<boolean>;
+  /** Only what is pending. @returns whether it was. */
+  cancel(place: Place, id: string, at: number): Promise<boolean>;
+  /** Anybody's that ended before, the oldest first. */
+  listEnded(wish: { before: number; limit: number }): Promise<readonly string[]>;
+  remove(id: string): Promise<void>;
+}
+
+export function createTaskStore(db: Kysely<Database>, run: Run): TaskStore {
+  return {
+    insert: (record) =>
+      run(async () => {
+        await db.insertInto('tasks').values(encode(record)).execute();
+      }),
+    find: ({ region, workspace }, id) =>
+      run(async () => {
+        const row = await db
+          .selectFrom('tasks')
+          .selectAll()
+          .where('id', '=', id)
+          .where('region', '=', region)
+          .where('workspace', '=', workspace)
+          .executeTakeFirst();
+        return row && decode(row);
+      }),
+    findAnywhere: (id) =>
+      run(async () => {
+        const row = await db.selectFrom('tasks').selectAll().where('id', '=', id).executeTakeFirst();
+        return row && decode(row);
+      }),
+    list: ({ region, workspace }, filter, { skip, take }) =>
+      run(async () => {
+        const all = db.selectFrom('tasks').where('region', '=', region).where('workspace', '=', workspace);
+        const matching = narrowed(all, filter);
+        const { count } = await matching.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+        const rows = await matching
+          .selectAll()
+          .orderBy('submitted_at', 'desc')
+          .orderBy('id', 'desc')
+          .offset(skip)
+          .limit(take)
+          .execute();
+        return { total: Number(count), records: rows.map(decode) };
+      }),
+    start: (id, at) =>
+      run(async () => {
+        await db
+          .updateTable('tasks')
+          .set({ status: 'running', started_at: at })
+          .where('id', '=', id)
+          .where('status', '=', 'pending')
+          .execute();
+        const row = await db.selectFrom('tasks').select('status').where('id', '=', id).executeTakeFirst();
+        return row?.status === 'running';
+      }),
+    end: (id, { status, at, error }) =>
+      run(async () => {
+        const row = await db
+          .updateTable('tasks')
+          .set({ status, ended_at: at, error: error ?? null })
+          .where('id', '=', id)
+          .where('ended_at', 'is', null)
+          .returning('id')
+          .executeTakeFirst();
+        return row !== undefined;
+      }),
+    cancel: ({ region, workspace }, id, at) =>
+      run(async () => {
+        const row = await db
+          .updateTable('tasks')
+          .set({ status: 'cancelled', ended_at: at })
+          .where('id', '=', id)
+          .where('region', '=', region)
+          .where('workspace', '=', workspace)
+          .where('status', '=', 'pending')
+          .returning('id')
+          .executeTakeFirst();
+        return row !== undefined;
+      }),
+    listEnded: ({ before, limit }) =>
+      run(async () => {
+        const rows = await db
+          .selectFrom('tasks')
+          .select('id')
+          .where('ended_at', '<', before)
+          .orderBy('ended_at')
+          .limit(limit)
+          .execute();
+        return rows.map(({ id }) => id);
+      }),
+    remove: (id) =>
+      run(async () => {
+        await db.deleteFrom('tasks').where('id', '=', id).execute();
+      }),
+  };
+}
+
+function narrowed<T>(
+  query: SelectQueryBuilder<Database, 'tasks', T>,
+  { id, status, model, keyId, from, to }: TaskRecordFilter,
+): SelectQueryBuilder<Database, 'tasks', T> {
+  let narrow = query;
+  if (id !== undefined) narrow = narrow.where('id', '=', id);
+  if (status !== undefined) narrow = narrow.where('status', '=', status);
+  if (model !== undefined) narrow = narrow.where('model', '=', model);
+  if (keyId !== undefined) narrow = narrow.where('key_id', '=', keyId);
+  if (from !== undefined) narrow = narrow.where('submitted_at', '>=', from);
+  if (to !== undefined) narrow = narrow.where('submitted_at', '<=', to);
+  return narrow;
+}
+
+const encode = (record: TaskRecord): TasksTable => ({
+  id: record.id,
+  region: record.region,
+  workspace: record.workspace,
+  key_id: record.keyId,
+  request_id: record.requestId,
+  model: record.model,
+  service: record.service,
+  status: record.status,
+  submitted_at: record.submittedAt,
+  started_at: record.startedAt ?? null,
+  ended_at: record.endedAt ?? null,
+  error: record.error ?? null,
+  wish: record.wish,
+});
+
+const decode = (row: Selectable<TasksTable>): TaskRecord => ({
+  id: row.id,
+  region: row.region,
+  workspace: row.workspace,
+  keyId: row.key_id,
+  requestId: row.request_id,
+  model: row.model,
+  service: row.service,
+  status: row.status,
+  submittedAt: row.submitted_at,
+  startedAt: row.started_at ?? undefined,
+  endedAt: row.ended_at ?? undefined,
+  error: row.error ?? undefined,
+  wish: row.wish,
+});
