@@ -50,6 +50,8 @@ export interface TranscriptionStore {
   windows(channel: AudioChannel): Promise<readonly WindowRecord[]>;
   /** False where it has ended. */
   endPart(taskId: string, number: number, end: PartEnd): Promise<boolean>;
+  /** Of these names of blobs those that a part has. */
+  known(blobs: readonly string[]): Promise<ReadonlySet<string>>;
   remove(taskId: string): Promise<void>;
 }
 
@@ -110,6 +112,16 @@ export function createTranscriptionStore(db: Kysely<Database>, run: Run): Transc
           .returning('number')
           .executeTakeFirst();
         return row !== undefined;
+      }),
+    known: (blobs) =>
+      run(async () => {
+        if (blobs.length === 0) return new Set();
+        const rows = await db
+          .selectFrom('transcription_parts')
+          .select('source_blob')
+          .where('source_blob', 'in', [...blobs])
+          .execute();
+        return new Set(rows.flatMap(({ source_blob }) => (source_blob === null ? [] : [source_blob])));
       }),
     remove: (taskId) =>
       run(async () => {

@@ -6,6 +6,7 @@ import type { JobRecord } from '../../core/job.ts';
 import { TRANSCRIPTION_BYTES_MAX, TRANSCRIPTION_FETCH_PAUSE_MS, TRANSCRIPTION_FETCH_TRIES } from '../../core/limits.ts';
 import type { AudioFacts } from '../../core/speech.ts';
 import type { GuardedFetch } from '../../net/guarded-fetch.ts';
+import { AUDIO_BLOB_PREFIX } from '../../resources/files/remove.ts';
 import type { FileStore } from '../../store/files.ts';
 import type { PartRecord, TranscriptionStore } from '../../store/transcriptions.ts';
 
@@ -55,9 +56,6 @@ export interface AudioSourcesNeeds {
 const FILE = 'fileid://';
 const NOT_DOWNLOADED = 'The audio file cannot be downloaded.';
 
-/** Names of blobs that are there only while their audio is worked at. */
-const BLOB_PREFIX = 'audio_';
-
 /**
  * Audios by their addresses, and files of the caller's own. What is elsewhere is fetched as a whole before it is heard: hearing
  * takes longer than a server waits, and who goes on later need not ask again.
@@ -99,7 +97,7 @@ export function createAudioSources({ transcriptions, files, blobs, fetch, ids }:
     async fetch(job, part, signal) {
       if (part.source.startsWith(FILE)) return await ownFile(job, part.source);
       if (part.sourceBlob !== undefined && (await isThere(blobs, part.sourceBlob))) return part.sourceBlob;
-      const blob = ids.sortable(BLOB_PREFIX);
+      const blob = ids.sortable(AUDIO_BLOB_PREFIX);
       if (part.sourceBlob !== undefined) await blobs.delete(part.sourceBlob);
       await transcriptions.setSourceBlob(job.subject, part.number, blob);
       await download(part.source, blob, signal);

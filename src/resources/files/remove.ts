@@ -9,6 +9,8 @@ export const RESULTS_BLOB_PREFIX = 'results_';
 
 /** What was read out of a file; it goes with that. */
 export const TEXT_BLOB_PREFIX = 'text_';
+/** Of audios, which are there while they are heard. */
+export const AUDIO_BLOB_PREFIX = 'audio_';
 
 /**
  * A transaction that may change what a workspace holds. The sum is locked before any row of a file: whoever took the two

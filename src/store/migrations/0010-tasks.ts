@@ -33,6 +33,7 @@ export const tasks: Migration = {
       .addColumn('message', 'text')
       .addPrimaryKeyConstraint('transcription_parts_place', ['task_id', 'number'])
       .execute();
+    await schema.createIndex('transcription_parts_blob').on('transcription_parts').column('source_blob').execute();
     await schema
       .createTable('transcription_windows')
       .addColumn('task_id', 'text', (column) => column.notNull())
