@@ -1009,3 +1009,6 @@ export const AUDIO_CHANNELS_MAX = 8;
 
 /** Ours, in ms: silence between words that ends a sentence of a file. */
 export const SENTENCE_PAUSE_MS = 1_300;
+
+/** Ours: characters of what a model is told before it hears. Beyond: 400. It takes far fewer, the last ones. */
+export const TRANSCRIPTION_PROMPT_CHARACTERS_MAX = 10_000;

@@ -22,6 +22,9 @@ export interface HeardWindow {
   readonly language: string;
   readonly words: readonly HeardWord[];
   readonly isBiasDropped: boolean;
+  /** As the engine told them. */
+  readonly logProbability: number;
+  readonly noSpeech: number;
 }
 
 /** Of a file: short pauses are cuts, which are put together to what an engine takes at once. */
@@ -80,9 +83,9 @@ export async function* transcribe(
       }
       // What the model did not believe itself would mislead it further.
       said = recognition.logProbability < LOG_PROBABILITY_MIN ? '' : recognition.text;
-      const { text, language, words, isBiasDropped } = recognition;
+      const { tokens: _, ...heardHere } = recognition;
       const beginMs = msOf(begin);
-      yield { beginMs, endMs: msOf(end), end, text, language, words: movedBy(words, beginMs), isBiasDropped };
+      yield { ...heardHere, beginMs, endMs: msOf(end), end, words: movedBy(recognition.words, beginMs) };
     }
   };
 

@@ -4,7 +4,6 @@ import { ServiceError } from '../../core/error.ts';
 import type { Ids } from '../../core/id.ts';
 import type { JobRecord } from '../../core/job.ts';
 import { TRANSCRIPTION_BYTES_MAX, TRANSCRIPTION_FETCH_PAUSE_MS, TRANSCRIPTION_FETCH_TRIES } from '../../core/limits.ts';
-import type { AudioFacts } from '../../core/speech.ts';
 import type { GuardedFetch } from '../../net/guarded-fetch.ts';
 import { AUDIO_BLOB_PREFIX } from '../../resources/files/remove.ts';
 import type { FileStore } from '../../store/files.ts';
@@ -20,20 +19,6 @@ export class PartFailure extends Error {
     this.code = code;
   }
 }
-
-/** An audio while it is heard. */
-export interface OpenedAudio {
-  /** Mono samples of `SPEECH_SAMPLE_RATE`. @throws PartFailure where it cannot be decoded. */
-  readonly blocks: AsyncIterable<Float32Array>;
-  /** Behind the last block. */
-  facts(): Promise<Omit<AudioFacts, 'channels'>>;
-}
-
-/** @param channel From 0; undefined: all of them together. */
-export type OpenAudio = (
-  open: () => Promise<AsyncIterable<Uint8Array>>,
-  wish: { readonly channel: number | undefined; readonly signal: AbortSignal },
-) => OpenedAudio;
 
 /** Where the bytes of audios come from. */
 export interface AudioSources {

@@ -17,10 +17,11 @@ import { createTranscriptions, type Transcriptions } from '../../resources/trans
 import { sqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { inBlocks, levels } from '../../transcription/__fixtures__/levels.ts';
+import { UnreadableAudio } from '../../transcription/opened-audio.ts';
+import type { OpenAudio } from '../../transcription/opened-audio.ts';
 import type { JobHandler } from '../handler.ts';
 import { transcriptionJob } from './transcription.ts';
-import { createAudioSources, PartFailure } from './transcription-audio.ts';
-import type { OpenAudio } from './transcription-audio.ts';
+import { createAudioSources } from './transcription-audio.ts';
 
 const OWNER = { region: 'cn-beijing', workspace: 'primary', keyId: 'key_1' } as const;
 const NOW = Date.parse('2026-07-01T12:00:00Z');
@@ -41,7 +42,7 @@ const openAudio: OpenAudio = (open, { channel }) => {
     const pieces: Uint8Array[] = [];
     for await (const piece of await open()) pieces.push(Buffer.from(piece));
     const bytes = Buffer.concat(pieces);
-    if (bytes.subarray(0, 6).toString() === 'broken') throw new PartFailure('DECODE_ERROR', 'It is no audio.');
+    if (bytes.subarray(0, 6).toString() === 'broken') throw new UnreadableAudio('It is no audio.');
     const audio = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
     samples = audio.length;
     // The second channel says nothing.

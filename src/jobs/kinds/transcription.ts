@@ -1,19 +1,20 @@
 import type { ServiceError } from '../../core/error.ts';
 import { errorCodec } from '../../core/error-codec.ts';
 import type { JobRecord } from '../../core/job.ts';
-import { SENTENCE_PAUSE_MS, TRANSCRIPTIONS_AT_ONCE } from '../../core/limits.ts';
+import { TRANSCRIPTIONS_AT_ONCE } from '../../core/limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
-import type { AudioFacts, Sentence, TranscriptionOrder } from '../../core/speech.ts';
+import type { AudioFacts, TranscriptionOrder } from '../../core/speech.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { encodeSentences } from '../../resources/transcriptions/service.ts';
 import type { Store } from '../../store/store.ts';
 import type { PartEnd, PartRecord } from '../../store/transcriptions.ts';
-import { cleanWords } from '../../transcription/clean-words.ts';
-import { sentencesOf } from '../../transcription/sentences.ts';
+import { UnreadableAudio } from '../../transcription/opened-audio.ts';
+import type { OpenAudio } from '../../transcription/opened-audio.ts';
+import { readSentences } from '../../transcription/read-sentences.ts';
 import { transcribe } from '../../transcription/transcribe.ts';
 import type { JobHandler, JobRun } from '../handler.ts';
-import type { AudioSources, OpenAudio } from './transcription-audio.ts';
+import type { AudioSources } from './transcription-audio.ts';
 import { PartFailure } from './transcription-audio.ts';
 
 export interface TranscriptionJobNeeds {
@@ -54,7 +55,7 @@ export function transcriptionJob({ store, clock, sources, openAudio, speechFor }
         const from = heard.at(-1)?.endSample ?? 0;
         let number = heard.length;
         for await (const window of transcribe(audio.blocks, wish, engine, signal, from)) {
-          const text = encodeSentences(readSentences(window, order));
+          const text = encodeSentences(readSentences(window, order.reading));
           await transcriptions.addWindow(place, { number, endSample: window.end, text });
           number += 1;
           isAnythingSaid = true;
@@ -67,8 +68,10 @@ export function transcriptionJob({ store, clock, sources, openAudio, speechFor }
       }
       return { state: 'succeeded', facts: JSON.stringify(facts) };
     } catch (thrown) {
-      if (!(thrown instanceof PartFailure) || signal.aborted) throw thrown;
-      return { state: 'failed', code: thrown.code, message: thrown.message };
+      if (signal.aborted) throw thrown;
+      if (thrown instanceof UnreadableAudio) return { state: 'failed', code: 'DECODE_ERROR', message: thrown.message };
+      if (thrown instanceof PartFailure) return { state: 'failed', code: thrown.code, message: thrown.message };
+      throw thrown;
     } finally {
       release();
     }
@@ -103,27 +106,6 @@ export function transcriptionJob({ store, clock, sources, openAudio, speechFor }
     },
     cancel: (job) => end(job, 'cancelled'),
   };
-}
-
-function readSentences(
-  {
-    words,
-    text,
-    language,
-    beginMs,
-    endMs,
-  }: {
-    readonly words: Sentence['words'];
-    readonly text: string;
-    readonly language: string;
-    readonly beginMs: number;
-    readonly endMs: number;
-  },
-  { reading }: TranscriptionOrder,
-): readonly Sentence[] {
-  // An engine that has no times for words has them for what it heard at once.
-  if (words.length === 0) return [{ text, language, beginMs, endMs, words }];
-  return sentencesOf({ words: cleanWords(words, reading), language }, { pauseMs: SENTENCE_PAUSE_MS });
 }
 
 const progressOf = ({ number }: PartRecord, seconds: number) => ({

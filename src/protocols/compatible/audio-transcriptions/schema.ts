@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { TRANSCRIPTION_PROMPT_CHARACTERS_MAX } from '../../../core/limits.ts';
+import { listOf } from '../../list-of.ts';
+import type { RuleTexts } from '../../parse.ts';
+
+export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
+export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+
+/** Fields of a form are texts. The two lists may come once for each element, with `[]` behind their name. */
+export const TranscriptionForm = z.object({
+  model: z.string().min(1),
+  language: z
+    .string()
+    .regex(/^[a-z]{2,3}$/)
+    .optional(),
+  prompt: z.string().max(TRANSCRIPTION_PROMPT_CHARACTERS_MAX).optional(),
+  response_format: z.enum(RESPONSE_FORMATS).default('json'),
+  temperature: z.coerce.number().min(0).max(1).optional(),
+  timestamp_granularities: listOf(z.enum(['word', 'segment']), { max: 2 }).optional(),
+});
+export type TranscriptionFormWire = z.output<typeof TranscriptionForm>;
+
+const GRANULARITIES = 'timestamp_granularities must be word, segment or both';
+
+export const transcriptionFormTexts: RuleTexts = {
+  language: 'language must be a code of ISO 639-1, such as en',
+  prompt: `prompt must have at most ${TRANSCRIPTION_PROMPT_CHARACTERS_MAX} characters`,
+  response_format: `response_format must be one of ${RESPONSE_FORMATS.join(', ')}`,
+  temperature: 'temperature must be a number from 0 to 1',
+  timestamp_granularities: GRANULARITIES,
+  'timestamp_granularities[]': GRANULARITIES,
+};
+
+const LISTS: ReadonlySet<string> = new Set(['timestamp_granularities']);
+
+/** The fields of a form as the schema wants them: the last of a name counts, of a list all. */
+export function formOf(fields: ReadonlyMap<string, readonly string[]>): Readonly<Record<string, unknown>> {
+  const form = new Map<string, unknown>();
+  for (const [name, values] of fields) {
+    const plain = name.replace(/\[\]$/, '');
+    form.set(plain, LISTS.has(plain) ? values : values.at(-1));
+  }
+  return Object.fromEntries(form);
+}
