@@ -159,6 +159,12 @@ export const WHEELS_AT_ONCE = 3;
 /** Ours: bytes of a package index page. Beyond: refused. */
 export const INDEX_PAGE_BYTES_MAX = 32 * 1024 * 1024;
 
+/** Ours: files and folders of an archive of a runtime; real ones have up to 200. Beyond: refused. */
+export const TAR_ENTRIES_MAX = 10_000;
+
+/** Ours: bytes of one file in such an archive. Beyond: refused. */
+export const TAR_ENTRY_BYTES_MAX = 512 * 1024 * 1024;
+
 /** Ours: bytes that a download or an explicit cache leaves free on the disk. */
 export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
 
