@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import { SOCKET_PONG_MS } from '../core/limits.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { Clock } from '../lib/clock.ts';
-import { every } from '../lib/every.ts';
+import type { Every } from '../lib/every.ts';
 import type { SocketContext, SocketEndpoint, SocketPeer, SocketSession } from '../protocols/socket-endpoint.ts';
 import type { HttpLimits } from './limits.ts';
 
@@ -15,6 +15,7 @@ export interface RunSocketNeeds {
   readonly limits: Pick<HttpLimits, 'socketSendBytesMax' | 'readerStallMs' | 'abortGraceMs'>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly every: Every;
 }
 
 export interface RunningSocket {
@@ -27,7 +28,7 @@ export interface RunningSocket {
 /** Joins a websocket and its session, until either of them ends. */
 export function runSocket(
   socket: WebSocket,
-  { endpoint, context, connection, limits, clock, log }: RunSocketNeeds,
+  { endpoint, context, connection, limits, clock, log, every }: RunSocketNeeds,
 ): RunningSocket {
   const { requestId, owner } = context;
   const openedAt = clock.monotonic();

@@ -8,6 +8,8 @@ import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
+import { every as timer } from '../lib/every.ts';
+import type { Every } from '../lib/every.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import { createAddressBook } from './address.ts';
@@ -47,6 +49,8 @@ export interface HttpNeeds {
   readonly meter: Meter;
   readonly ids: Ids;
   readonly clock: Clock;
+  /** Of websockets; default: the runtime's own timer. */
+  readonly every?: Every;
 }
 
 export interface Bound {
@@ -86,8 +90,8 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
 
   const addressOf = createAddressBook(hosts);
   const inFlight = createInFlight();
-  const { authenticate, sockets: socketEndpoints = [] } = needs;
-  const sockets = createSockets({ endpoints: socketEndpoints, authenticate, limits, clock, log, meter });
+  const { authenticate, sockets: socketEndpoints = [], every = timer } = needs;
+  const sockets = createSockets({ endpoints: socketEndpoints, authenticate, limits, clock, log, meter, every });
   const servers: { readonly server: Server; readonly listener: Listener }[] = [];
   let isDraining = false;
 
@@ -183,6 +187,7 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       await Promise.all([inFlight.empty(limits.abortGraceMs), sockets.empty(limits.abortGraceMs)]);
       // What was upgraded is no connection of a server any more.
       sockets.terminate();
+      await sockets.empty(limits.abortGraceMs);
       for (const { server } of servers) server.closeAllConnections();
       await Promise.all(closed);
       await app.close();

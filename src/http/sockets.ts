@@ -5,7 +5,6 @@ import { SOCKET_MESSAGE_BYTES_MAX } from '../core/limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { every } from '../lib/every.ts';
 import type { Every } from '../lib/every.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import { authorize, checkRegion } from './authenticate.ts';
@@ -24,7 +23,7 @@ export interface SocketsNeeds {
   readonly clock: Clock;
   readonly log: Log;
   readonly meter: Meter;
-  readonly every?: Every;
+  readonly every: Every;
 }
 
 /** The websockets of a process. */
@@ -48,7 +47,7 @@ export interface Sockets {
 const TICK_MS = 1_000;
 
 export function createSockets(needs: SocketsNeeds): Sockets {
-  const { endpoints, authenticate, limits, clock, log, meter, every: each = every } = needs;
+  const { endpoints, authenticate, limits, clock, log, meter, every } = needs;
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -78,7 +77,7 @@ export function createSockets(needs: SocketsNeeds): Sockets {
     running.add(socket);
     if (isDraining) socket.session.drain();
     const closed = meter.socketOpened();
-    endTicks ??= each(TICK_MS, () => {
+    endTicks ??= every(TICK_MS, () => {
       for (const one of running) one.session.tick();
     });
     void socket.closed.then(() => {
@@ -108,7 +107,7 @@ export function createSockets(needs: SocketsNeeds): Sockets {
       for (const [name, value] of Object.entries(call.headers)) lines.push(`${name}: ${value}`);
     });
     server.handleUpgrade(request, request.socket, head, (socket) => {
-      keep(runSocket(socket, { endpoint, context, connection: request.socket, limits, clock, log }));
+      keep(runSocket(socket, { endpoint, context, connection: request.socket, limits, clock, log, every }));
     });
     server.removeAllListeners('headers');
     call.switched();

@@ -131,7 +131,7 @@ for (const [file, says] of BROKEN) {
 test('a head without an end is refused, and not kept', async () => {
   const stream = openPcmStream({ format: 'wav', sampleRate: 16_000 });
   await stream.push(Buffer.from('RIFF\0\0\0\0WAVELIST\xff\xff\xff\x0f', 'latin1'));
-  await stream.push(Buffer.alloc(1024 * 1024 - 100));
+  await stream.push(Buffer.alloc(64 * 1024 - 100));
   await assert.rejects(stream.push(Buffer.alloc(200)), /samples do not begin/);
 });
 

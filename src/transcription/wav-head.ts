@@ -9,8 +9,8 @@ export interface WavHead {
   readonly rest: Uint8Array;
 }
 
-/** Bytes before the samples: pictures and remarks may stand there, but not at any length. */
-const HEAD_BYTES_MAX = 1024 * 1024;
+/** Bytes before the samples: remarks may stand there, but not at any length. */
+const HEAD_BYTES_MAX = 64 * 1024;
 const CHANNELS_MAX = 8;
 
 const PCM = 1;

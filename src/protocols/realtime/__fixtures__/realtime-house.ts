@@ -142,6 +142,8 @@ export function createHouse(more: Partial<SessionNeeds> & { readonly engine?: Sp
   };
 
   return {
+    /** For a house with real sockets. */
+    needs,
     open,
     lines,
     asked,
