@@ -1,12 +1,19 @@
 import { ServiceError } from '../core/error.ts';
+import { createBatchQueue } from '../lib/batch-queue.ts';
 import { createResampler } from './resample.ts';
 import { createWavHead } from './wav-head.ts';
 
-/** Uncompressed audio that comes in pieces, as samples of speech. */
+type PcmEvent =
+  | { readonly type: 'sound'; readonly samples: Float32Array }
+  | { readonly type: 'end' }
+  | { readonly type: 'failed'; readonly reason: string };
+
+/** Uncompressed audio that comes in pieces, as samples of speech. It is so cheap that it needs no process of its own. */
 export interface PcmStream {
-  push(bytes: Uint8Array): Promise<Float32Array>;
-  end(): Promise<Float32Array>;
-  close(): void;
+  push(bytes: Uint8Array): Promise<void>;
+  end(): Promise<void>;
+  readonly events: AsyncIterable<PcmEvent>;
+  close(): Promise<void>;
 }
 
 interface Form {
@@ -19,7 +26,7 @@ const SAMPLE_BYTES = 2;
 /**
  * Samples of 16 bits, little end first: bare, or with the head of a WAV file before them, which says its rate itself.
  *
- * @throws ServiceError `unsupported` for any other format; `push` and `end` reject with `invalid-request`.
+ * @throws ServiceError `unsupported` for any other format.
  */
 export function openPcmStream({
   format,
@@ -29,22 +36,48 @@ export function openPcmStream({
   readonly sampleRate: number;
 }): PcmStream {
   if (format !== 'pcm' && format !== 'wav') throw notRead(format);
-  const head = format === 'wav' ? createWavHead() : undefined;
+  const queue = createBatchQueue<PcmEvent>({ waitingMax: Infinity });
+  const head = createWavHead();
   let samples = format === 'pcm' ? createSamples({ sampleRate, channels: 1 }) : undefined;
-  return {
-    async push(bytes) {
-      if (samples) return samples.push(bytes);
-      const read = head?.push(bytes);
-      if (!read) return new Float32Array(0);
-      samples = createSamples(read);
-      return samples.push(read.rest);
-    },
-    async end() {
-      if (!samples) throw new ServiceError('invalid-request', 'The audio is no WAV file: it has no samples.');
-      return samples.finish();
-    },
-    close: () => undefined,
+
+  const tell = (event: PcmEvent): void => {
+    if (event.type === 'sound' && event.samples.length === 0) return;
+    queue.push(event);
+    if (event.type !== 'sound') queue.end();
   };
+
+  const read = (bytes: Uint8Array): Float32Array => {
+    if (samples) return samples.push(bytes);
+    const form = head.push(bytes);
+    if (!form) return new Float32Array(0);
+    samples = createSamples(form);
+    return samples.push(form.rest);
+  };
+
+  /** What is no such audio is an event like others: the sound before it comes first. */
+  const telling = (make: () => Float32Array): void => {
+    try {
+      tell({ type: 'sound', samples: make() });
+    } catch (error) {
+      tell({ type: 'failed', reason: ServiceError.from(error).message });
+    }
+  };
+
+  return {
+    push: async (bytes) => telling(() => read(bytes)),
+    async end() {
+      if (!samples) return tell({ type: 'failed', reason: 'The audio is no WAV file: it has no samples.' });
+      const { finish } = samples;
+      telling(() => finish());
+      tell({ type: 'end' });
+    },
+    events: oneByOne(queue),
+    close: async () => queue.end(),
+  };
+}
+
+async function* oneByOne<Item>(batches: AsyncIterable<readonly Item[]>): AsyncGenerator<Item> {
+  for await (const batch of batches) yield* batch;
 }
 
 const notRead = (format: string): ServiceError =>

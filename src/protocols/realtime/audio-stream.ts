@@ -1,11 +1,21 @@
-/** Audio as it comes in over a connection, made into samples of `SPEECH_SAMPLE_RATE`. */
+/** What comes of audio, in this order: sound, then one of the others, and nothing behind it. */
+export type AudioEvent =
+  /** Mono, of `SPEECH_SAMPLE_RATE`. */
+  | { readonly type: 'sound'; readonly samples: Float32Array }
+  | { readonly type: 'end' }
+  /** A sentence for whoever sent it. */
+  | { readonly type: 'failed'; readonly reason: string };
+
+/** Audio as it comes in over a connection, on its way to what can be heard. */
 export interface AudioStream {
-  /** The samples that are whole now. @throws ServiceError `invalid-request` for what is no such audio. */
-  push(bytes: Uint8Array): Promise<Float32Array>;
-  /** Nothing comes any more: what is left. */
-  end(): Promise<Float32Array>;
-  /** Lets go of it, in the middle or behind its end. */
-  close(): void;
+  /** Resolves when more may come; the bytes are the stream's then. */
+  push(bytes: Uint8Array): Promise<void>;
+  /** No more bytes come. */
+  end(): Promise<void>;
+  /** To be read once. */
+  readonly events: AsyncIterable<AudioEvent>;
+  /** Ends it at once. To be called in any case. */
+  close(): Promise<void>;
 }
 
 export interface AudioForm {

@@ -46,7 +46,7 @@ export async function beginTask(
   const wish = readRecognitionWish(parameters);
   // The cheap refusals come before a place is taken.
   const audio = openAudio(wish);
-  const releases = [() => audio.close()];
+  const releases: (() => void)[] = [() => void audio.close().catch(() => undefined)]; // it may have failed before, and was told
   const release = (): void => {
     for (const each of releases.splice(0)) each();
   };

@@ -57,8 +57,8 @@ export interface Task {
   facts(): { readonly audioMs: number; readonly sentences: number };
 }
 
-/** Bytes that are not decoded yet: what is heard first keeps what comes behind it waiting. */
-const UNDECODED_BYTES_MAX = REALTIME_AUDIO_BYTES_MAX;
+/** Bytes that wait for a decoder which takes no more: one message of the greatest length. */
+const WAITING_BYTES_MAX = REALTIME_AUDIO_BYTES_MAX;
 
 /** Once held back, a connection is read again when so much less is left to hear: it would flicker otherwise. In ms. */
 const RELEASE_MS = 2_000;
@@ -70,7 +70,8 @@ export function createTask({ id, wish, hotwords, engine, audio, clock, tell, hol
   let lastToldAt = startedAt;
   let { context } = needs;
   let samples = 0;
-  let undecoded = 0;
+  /** Bytes that the stream has not taken yet. */
+  let waiting = 0;
   let nextId = 1;
   /** Of the recogniser's: a sentence that was told, and not yet for good. */
   let openNumber: number | undefined;
@@ -78,13 +79,13 @@ export function createTask({ id, wish, hotwords, engine, audio, clock, tell, hol
   let isHeld = false;
   let isFinishing = false;
   let isOver = false;
-  /** Pieces are decoded one after another. */
-  let reading: Promise<void> = Promise.resolve();
+  /** Pieces are handed on one after another. */
+  let writing: Promise<void> = Promise.resolve();
 
   const close = (reason: unknown): void => {
     isOver = true;
     work.abort(reason);
-    audio.close();
+    void audio.close().catch(() => undefined); // it has failed before, and was told
     if (isHeld) hold(false);
   };
 
@@ -135,10 +136,10 @@ export function createTask({ id, wish, hotwords, engine, audio, clock, tell, hol
 
   /** Whoever sends faster than can be heard is held back. */
   const regulate = (): void => {
-    if (isHeld || isOver || (undecoded <= UNDECODED_BYTES_MAX && live.backlogMs <= REALTIME_BACKLOG_MS_MAX)) return;
+    if (isHeld || isOver || (waiting <= WAITING_BYTES_MAX && live.backlogMs <= REALTIME_BACKLOG_MS_MAX)) return;
     isHeld = true;
     hold(true);
-    void reading
+    void writing
       .then(async () => await live.below(REALTIME_BACKLOG_MS_MAX - RELEASE_MS))
       .then(() => {
         if (isOver) return;
@@ -150,28 +151,37 @@ export function createTask({ id, wish, hotwords, engine, audio, clock, tell, hol
       });
   };
 
-  const then = (step: () => Promise<void>): void => {
-    reading = reading
+  const listen = async (): Promise<void> => {
+    for await (const event of audio.events) {
+      if (isOver) return;
+      if (event.type === 'failed') throw new ServiceError('invalid-request', event.reason);
+      if (event.type === 'end') break;
+      samples += event.samples.length;
+      live.push(event.samples);
+      regulate();
+    }
+    if (isOver) return;
+    await live.finish();
+    end({ type: 'finished' });
+  };
+  listen().catch(fail);
+
+  const write = (step: () => Promise<void>): void => {
+    writing = writing
       .then(async () => {
         if (!isOver) await step();
       })
       .catch((error: unknown) => fail(error));
   };
 
-  const listenTo = (block: Float32Array): void => {
-    samples += block.length;
-    live.push(block);
-  };
-
   return {
     id,
     push(bytes) {
       lastAudioAt = clock.monotonic();
-      undecoded += bytes.length;
-      then(async () => {
-        listenTo(await audio.push(bytes));
-        undecoded -= bytes.length;
-        regulate();
+      waiting += bytes.length;
+      write(async () => {
+        await audio.push(bytes);
+        waiting -= bytes.length;
       });
       regulate();
     },
@@ -180,11 +190,7 @@ export function createTask({ id, wish, hotwords, engine, audio, clock, tell, hol
     },
     finish() {
       isFinishing = true;
-      then(async () => {
-        listenTo(await audio.end());
-        await live.finish();
-        end({ type: 'finished' });
-      });
+      write(() => audio.end());
     },
     tick() {
       if (isOver) return;
