@@ -1010,6 +1010,9 @@ export const REALTIME_HOTWORDS_MAX = 500;
 /** Specification, E7: the weight of such a word is 1 to 5. Beyond: refused. */
 export const HOTWORD_WEIGHT_MAX = 5;
 
+/** Ours: Unicode code points of such a word that comes with a recognition. Beyond: refused. */
+export const HOTWORD_CODE_POINTS_MAX = 100;
+
 /** Ours: languages that one recognition may name. Beyond: refused. */
 export const LANGUAGE_HINTS_MAX = 20;
 

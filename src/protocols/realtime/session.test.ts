@@ -215,8 +215,19 @@ const REFUSED: readonly (readonly [parameters: object, code: string, says: RegEx
   [{ max_sentence_silence: 6_001 }, 'InvalidParameter', /max_sentence_silence must be at most 6000, got 6001/],
   [{ heartbeat: 'yes' }, 'InvalidParameter', /heartbeat must be true or false/],
   [{ speech_noise_threshold: 2 }, 'InvalidParameter', /speech_noise_threshold must be at most 1/],
-  [{ vocabulary: { Parley: 6 } }, 'InvalidParameter', /vocabulary\.Parley must be at most 5, got 6/],
-  [{ vocabulary: { ' ': 4 } }, 'InvalidParameter', /must not be empty/],
+  [
+    { vocabulary: { Parley: 6 } },
+    'InvalidParameter',
+    /whole number from 1 to 5\. \(payload\.parameters\.vocabulary: 6\)/,
+  ],
+  [{ vocabulary: { Parley: '4' } }, 'InvalidParameter', /whole number from 1 to 5/],
+  [{ vocabulary: { ' ': 4 } }, 'InvalidParameter', /has 1 to 100 characters/],
+  [{ vocabulary: ['Parley'] }, 'InvalidParameter', /vocabulary must be an object, got an array of 1/],
+  [
+    { vocabulary: Object.fromEntries(Array.from({ length: 501 }, (_, at) => [`w${at}`, 1])) },
+    'InvalidParameter',
+    /at most 500 words/,
+  ],
   [{ vocabulary_id: 'vocab-b-1' }, 'NotFound', /no such vocabulary/],
   [{ language_hints: ['english'] }, 'InvalidParameter', /two or three letters/],
   [{ language_hints: ['xx'] }, 'InvalidParameter', /knows en, zh, de.*language_hints: "xx"/],
@@ -229,7 +240,7 @@ const REFUSED: readonly (readonly [parameters: object, code: string, says: RegEx
 ];
 
 for (const [parameters, code, says] of REFUSED) {
-  test(`refuses ${JSON.stringify(parameters)}`, async () => {
+  test(`refuses ${JSON.stringify(parameters).slice(0, 80)}`, async () => {
     const house = createHouse();
     const peer = house.open();
     await peer.start(parameters);
