@@ -975,3 +975,9 @@ export const EXTRACT_TRIES = 3;
 /** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
 export const DOCUMENTS_KEPT_MAX = 32;
 export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Ours: bytes of a call to the process that hears speech. Beyond: 400. Half a minute of samples, and 500 hotwords with their context. */
+export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
+
+/** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
+export const SMALL_VECTOR_TOKENS_MAX = 512;
