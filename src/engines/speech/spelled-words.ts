@@ -22,7 +22,7 @@ interface Unit {
 /** Signs that stand behind a word and are none of it. */
 const BEHIND = /[.,!?;:…。，！？；：、"”’)\]}»」』）】]+$/u;
 
-const ONLY_SIGNS = /^\s*[\p{P}\p{S}]+$/u;
+const ONLY_SIGNS = /^\s*[\p{P}\p{S}]*$/u;
 
 /**
  * The words of a text: from blank to blank, or as the tokens say them in scripts without blanks. One behind the other,
@@ -52,7 +52,7 @@ export function spelledWords(
 }
 
 function beginsWord(before: string, next: string): boolean {
-  // Signs that open something stay with what follows; those behind a word stay with it.
+  // Blanks, and signs that open something, stay with what follows; those behind a word stay with it.
   if (ONLY_SIGNS.test(before)) return false;
   if (/^\s/.test(next)) return true;
   if (ONLY_SIGNS.test(next)) return false;
@@ -65,7 +65,7 @@ function wholeCharacters(tokens: readonly number[], decode: (tokens: readonly nu
   let from = 0;
   for (let to = 1; to <= tokens.length; to++) {
     const text = decode(tokens.slice(from, to));
-    if (text.includes('\ufffd') && to < tokens.length && to - from < CHARACTER_TOKENS_MAX) continue;
+    if (text.endsWith('\ufffd') && to < tokens.length && to - from < CHARACTER_TOKENS_MAX) continue;
     if (text !== '') units.push({ text, from, to });
     from = to;
   }
