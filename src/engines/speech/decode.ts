@@ -1,7 +1,7 @@
 import type { HotwordBias } from './hotword-bias.ts';
 import { repeatedTail } from './repetition.ts';
 import { drawn, highest, logSum } from './scores.ts';
-import type { Reading, Step } from './whisper-model.ts';
+import type { Reading } from './whisper-model.ts';
 import type { WhisperTokens } from './whisper-tokens.ts';
 
 export interface DecodeRequest {
@@ -31,45 +31,63 @@ export interface Decoded {
   readonly attention: readonly Float32Array[];
 }
 
+/** Where a reading is. */
+interface Place {
+  readonly reading: Reading;
+  /** Of what comes next; what is no text has none. */
+  readonly scores: Float32Array;
+  readonly text: readonly number[];
+  readonly attention: readonly Float32Array[];
+  readonly logProbabilities: number;
+}
+
 /** Reads a text token by token, until the model ends it. @throws the signal's reason between two tokens. */
 export async function decode(
   { reading, head, bias, temperature, random, tokensMax, keepsAttention }: DecodeRequest,
   tokens: WhisperTokens,
   signal: AbortSignal,
 ): Promise<Decoded> {
-  const text: number[] = [];
-  const attention: Float32Array[] = [];
-  let logProbabilities = 0;
+  let at: Place = { reading, scores: new Float32Array(0), text: [], attention: [], logProbabilities: 0 };
+  let beforeTrial: Place | undefined;
   let generated = 0;
   let repeated = 0;
 
-  const step = async (next: readonly number[]): Promise<Step> => {
+  const step = async (next: readonly number[], from: Place): Promise<Place> => {
     signal.throwIfAborted();
-    const result = await reading.step(next);
-    if (keepsAttention) attention.push(result.attention());
-    return result;
-  };
-
-  for (let { scores } = await step(head); ;) {
+    const { scores, attention } = await from.reading.step(next);
     // Whatever is special is no text; only the end is allowed of it, and never first.
     const allowed = scores.subarray(0, tokens.end + 1);
     for (const token of tokens.suppressed) if (token < tokens.end) allowed[token] = -Infinity;
-    if (text.length === 0) for (const token of tokens.suppressedFirst) allowed[token] = -Infinity;
-    const best = temperature === 0 ? highest(allowed) : drawn(allowed, temperature, random());
-    const token = bias && temperature === 0 ? bias.choose(allowed, best) : best;
-    logProbabilities += (allowed[token] ?? -Infinity) - logSum(allowed);
+    if (from.text.length === 0) for (const token of tokens.suppressedFirst) allowed[token] = -Infinity;
+    return { ...from, scores: allowed, attention: keepsAttention ? [...from.attention, attention()] : [] };
+  };
+
+  at = await step(head, at);
+  for (;;) {
+    const best = temperature === 0 ? highest(at.scores) : drawn(at.scores, temperature, random());
+    const choice = bias && temperature === 0 ? bias.choose(at.scores, best) : undefined;
+    let token = best;
+    if (choice?.type === 'help') {
+      token = choice.token;
+      if (choice.isFirst) beforeTrial = { ...at, reading: at.reading.fork() };
+    } else if (choice?.type === 'back' && beforeTrial) {
+      at = beforeTrial;
+      token = highest(at.scores);
+    }
+    at = { ...at, logProbabilities: at.logProbabilities + (at.scores[token] ?? -Infinity) - logSum(at.scores) };
     generated++;
     if (token === tokens.end) break;
     bias?.take(token);
-    text.push(token);
-    repeated = repeatedTail(text);
-    if (repeated > 0 || text.length >= tokensMax) break;
-    ({ scores } = await step([token]));
+    at = { ...at, text: [...at.text, token] };
+    repeated = repeatedTail(at.text);
+    if (repeated > 0 || at.text.length >= tokensMax) break;
+    at = await step([token], at);
   }
+  const { text, attention, logProbabilities } = at;
   const kept = text.slice(0, text.length - repeated);
   return {
     tokens: kept,
-    logProbability: logProbabilities / generated,
+    logProbability: logProbabilities / (text.length + (repeated > 0 || text.length >= tokensMax ? 0 : 1)),
     generated,
     isLooping: repeated > 0,
     attention: attention.slice(0, kept.length + 1),

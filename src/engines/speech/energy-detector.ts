@@ -21,7 +21,8 @@ export const energyDetector: VoiceDetector = {
     for (let at = 0; at + VOICE_FRAME_SAMPLES <= samples.length; at += VOICE_FRAME_SAMPLES) {
       const level = levelOf(samples.subarray(at, at + VOICE_FRAME_SAMPLES));
       const heard = Math.max(SILENCE_DB, 20 * Math.log10(Math.max(level, 1e-6)));
-      room = Math.min(heard, room + ROOM_RISE_DB);
+      // As it is carried from block to block: in one block all frames are heard as in two.
+      room = Math.fround(Math.min(heard, room + ROOM_RISE_DB));
       probabilities.push(1 / (1 + Math.exp((room + VOICE_ABOVE_DB - heard) / SURE_DB)));
     }
     return { probabilities, state: Float32Array.of(room) };

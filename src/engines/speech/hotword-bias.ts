@@ -1,50 +1,111 @@
-import { bonusOf, HELPED_TIMES_MAX } from './bias-scale.ts';
+import { BUDGET_PER_WEIGHT, HELPED_TIMES_MAX, TRIALS_MAX } from './bias-scale.ts';
 import type { TrieNode } from './hotword-trie.ts';
+
+/** What to do at a place of a reading. */
+export type Choice =
+  /** Nothing to be done for hotwords here: the best token. */
+  | { readonly type: 'best' }
+  /** A token of a hotword that is not the best one. `isFirst`: the first of a trial, which may have to be taken back. */
+  | { readonly type: 'help'; readonly token: number; readonly isFirst: boolean }
+  /** The hotword cannot be finished: everything since its trial began is taken back, and the best token taken there. */
+  | { readonly type: 'back' };
 
 /** Helps hotwords while one reading goes on, token by token. */
 export interface HotwordBias {
-  /** The token to take. @param best The one with the highest score, which is changed nowhere. */
-  choose(scores: Float32Array, best: number): number;
-  /** This token was taken, whoever chose it. */
+  /** @param best The token with the highest score. */
+  choose(scores: Float32Array, best: number): Choice;
+  /** This token was taken. After `back`: the one that was taken instead of the trial. */
   take(token: number): void;
 }
 
+/** A hotword that is under way. */
+interface Walk {
+  readonly node: TrieNode;
+  /** How far its tokens lay below the best ones so far; 0 where it needed no help. */
+  readonly spent: number;
+}
+
+interface State {
+  readonly walk: Walk | undefined;
+  /** No hotword begins here. */
+  readonly isBlocked: boolean;
+  readonly isInsideCharacter: boolean;
+}
+
+const BEST: Choice = { type: 'best' };
+
 /**
+ * A hotword is read where its tokens together lie no further below the best ones than its weight allows; where they do, the
+ * reading goes back to where its help began. None begins inside a character, nor right behind one that was helped: lists
+ * are how it runs away.
  * @param decode The text of tokens; U+FFFD for half a character.
- *
- * A start is helped at the beginning of a word only, and not right behind a hotword that ended or a start that came to
- * nothing: lists are how it runs away. A hotword that is under way is helped more, or half of it would stand in the text.
  */
 export function createHotwordBias(root: TrieNode, decode: (tokens: readonly number[]) => string): HotwordBias {
   const helped = new Map<number, number>();
-  let under: TrieNode | undefined;
-  let isBlocked = false;
-  let isInsideCharacter = false;
+  let trials = 0;
+  let state: State = { walk: undefined, isBlocked: false, isInsideCharacter: false };
+  let beforeTrial: State | undefined;
+  let isBack = false;
 
+  /** The likeliest way on that can be paid for. */
+  const affordable = (
+    { node, spent }: Walk,
+    scores: Float32Array,
+    top: number,
+  ): { readonly token: number; readonly price: number } | undefined => {
+    let found: { readonly token: number; readonly price: number } | undefined;
+    for (const [token, next] of node.next) {
+      const price = top - (scores[token] ?? -Infinity);
+      if (price >= (found?.price ?? Infinity) || spent + price > BUDGET_PER_WEIGHT * next.weight) continue;
+      if (next.words.some((word) => (helped.get(word) ?? 0) < HELPED_TIMES_MAX)) found = { token, price };
+    }
+    return found;
+  };
+
+  let paid = 0;
   return {
     choose(scores, best) {
-      if (isInsideCharacter && !under) return best;
-      if (isBlocked && !under) return best;
-      const top = scores[best] ?? 0;
-      let [chosen, chosenScore] = [best, top];
-      for (const [token, node] of (under ?? root).next) {
-        if (node.words.every((word) => (helped.get(word) ?? 0) >= HELPED_TIMES_MAX)) continue;
-        const { bonus, gapMax } = bonusOf(node.weight, under !== undefined);
-        const score = scores[token] ?? -Infinity;
-        if (top - score > gapMax || score + bonus <= chosenScore) continue;
-        [chosen, chosenScore] = [token, score + bonus];
+      paid = 0;
+      const { walk, isBlocked, isInsideCharacter } = state;
+      if (!walk && (isBlocked || isInsideCharacter)) return BEST;
+      const from = walk ?? { node: root, spent: 0 };
+      // What was heard needs no help.
+      if (from.node.next.has(best)) return BEST;
+      if (from.spent === 0 && trials >= TRIALS_MAX) return BEST;
+      const found = affordable(from, scores, scores[best] ?? 0);
+      if (found) {
+        paid = found.price;
+        return { type: 'help', token: found.token, isFirst: from.spent === 0 };
       }
-      return chosen;
+      if (from.spent === 0 || from.node.end !== undefined) return BEST;
+      isBack = true;
+      return { type: 'back' };
     },
     take(token) {
+      if (isBack) {
+        isBack = false;
+        state = { ...(beforeTrial ?? state), isBlocked: true };
+        beforeTrial = undefined;
+      }
       const text = decode([token]);
-      const node = (under ?? root).next.get(token);
-      const cameToNothing = under !== undefined && !node;
-      isBlocked = cameToNothing || (isBlocked && !/[\p{L}\p{N}]/u.test(text));
-      if (node?.end !== undefined) helped.set(node.end, (helped.get(node.end) ?? 0) + 1);
-      under = node && node.next.size > 0 ? node : undefined;
-      if (node && !under) isBlocked = true;
-      isInsideCharacter = text.endsWith('\ufffd');
+      const { walk, isBlocked } = state;
+      if (paid > 0 && (walk?.spent ?? 0) === 0) {
+        beforeTrial = { ...state, walk: undefined };
+        trials++;
+      }
+      const canBegin = !isBlocked && !state.isInsideCharacter;
+      const node = walk ? walk.node.next.get(token) : canBegin ? root.next.get(token) : undefined;
+      const spent = (walk?.spent ?? 0) + paid;
+      const isComplete = node?.end !== undefined && node.next.size === 0;
+      const wasComplete = !node && walk?.node.end !== undefined;
+      const end = isComplete ? node.end : wasComplete ? walk?.node.end : undefined;
+      if (end !== undefined && spent > 0) helped.set(end, (helped.get(end) ?? 0) + 1);
+      state = {
+        walk: node && node.next.size > 0 ? { node, spent } : undefined,
+        isBlocked: isComplete && spent > 0 ? true : isBlocked && !/[\p{L}\p{N}]/u.test(text),
+        isInsideCharacter: text.endsWith('\ufffd'),
+      };
+      paid = 0;
     },
   };
 }

@@ -25,6 +25,8 @@ export interface EncodedSpeech {
 export interface Reading {
   /** Goes on by these tokens. */
   step(tokens: readonly number[]): Promise<Step>;
+  /** Another one that knows the same tokens, and goes its own way. */
+  fork(): Reading;
 }
 
 export interface Step {
@@ -60,7 +62,7 @@ export async function openWhisperModel(
     tokens,
     async encode(samples) {
       const speech = await encoder.run({ input_features: runtime.floats(logMel(samples), [1, MEL_BANDS, MEL_FRAMES]) });
-      return { read: () => createReading({ runtime, decoder, speech }) };
+      return { read: () => createReading({ runtime, decoder, speech }, nothingRead(runtime, decoder, speech)) };
     },
   };
 }
@@ -73,17 +75,21 @@ interface Parts {
 
 const PAST = 'past_key_values.';
 
-function createReading({ runtime, decoder, speech }: Parts): Reading {
-  const pastNames = decoder.inputNames.filter((name) => name.startsWith(PAST));
+const pastNames = (decoder: Session): readonly string[] => decoder.inputNames.filter((name) => name.startsWith(PAST));
+
+function nothingRead(runtime: Runtime, decoder: Session, speech: Tensors): Tensors {
   const [, heads = 0, , width = 0] = speech['cross.0.key']?.dims ?? [];
-  let past: Tensors = Object.fromEntries(
-    pastNames.map((name) => [name, runtime.floats(new Float32Array(0), [1, heads, 0, width])]),
-  );
+  const empty = runtime.floats(new Float32Array(0), [1, heads, 0, width]);
+  return Object.fromEntries(pastNames(decoder).map((name) => [name, empty]));
+}
+
+function createReading({ runtime, decoder, speech }: Parts, begun: Tensors): Reading {
+  let past = begun;
   return {
     async step(tokens) {
       const outputs = await decoder.run({ ...speech, ...past, input_ids: runtime.whole(tokens, [1, tokens.length]) });
       past = Object.fromEntries(
-        pastNames.map((name) => {
+        pastNames(decoder).map((name) => {
           const present = outputs[`present.${name.slice(PAST.length)}`];
           if (!present) throw new Error(`the decoder gives nothing for ${name}`);
           return [name, present];
@@ -94,6 +100,7 @@ function createReading({ runtime, decoder, speech }: Parts): Reading {
         attention: () => lastRows(floatsOf(outputs, 'alignment'), tokens.length),
       };
     },
+    fork: () => createReading({ runtime, decoder, speech }, past),
   };
 }
 
