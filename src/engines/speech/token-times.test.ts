@@ -8,9 +8,9 @@ describe('dynamic time warping', () => {
   it('finds the way that collects the most, and tells where each row begins', () => {
     const worth = Float64Array.from(
       [
-        [5, 5, 0, 0, 0, 0],
-        [0, 0, 5, 0, 0, 0],
-        [0, 0, 0, 5, 5, 5],
+        [5, 5, -1, -1, -1, -1],
+        [-1, -1, 5, -1, -1, -1],
+        [-1, -1, -1, 5, 5, 5],
       ].flat(),
     );
     assert.deepEqual(warpTimes(worth, { rows: 3, columns: 6 }), [0, 2, 3]);
