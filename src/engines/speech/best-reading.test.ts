@@ -41,18 +41,17 @@ const REPEATS = { text: 'and then we go '.repeat(20) };
 const good = { text: 'Siobhan is here.' };
 
 describe('the best reading of a speech', () => {
-  it('is the one with help, where that is about as likely as without', async () => {
-    for (const [logProbability, isTaken] of [
-      [-0.5, true],
-      [-0.7, true],
-      [-0.9, false],
+  it('is the one with help, at once where it is sure of itself, else where the plain one is hardly surer', async () => {
+    for (const [logProbability, isTaken, count] of [
+      [-0.9, true, 1],
+      [-1.05, true, 2],
+      [-1.2, false, 2],
     ] as const) {
-      const { text, isBiasDropped } = await read({
-        helped: { ...good, logProbability },
-        plain: { text: 'She won is here.' },
-      });
+      const plain = { text: 'She won is here.', logProbability: -0.5 };
+      const { text, isBiasDropped, attempts } = await read({ helped: { ...good, logProbability }, plain });
       assert.equal(text, isTaken ? 'Siobhan is here.' : 'She won is here.');
       assert.equal(isBiasDropped, !isTaken);
+      assert.equal(attempts.length, count);
     }
   });
 

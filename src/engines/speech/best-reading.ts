@@ -40,7 +40,8 @@ interface Reading {
 
 /**
  * Reads a speech as often as it takes: with the hotwords' help, where there are any; plainly, where that has gone wrong or
- * is not worth it; then with more and more chance.
+ * is unsure of itself; then with more and more chance. Reading plainly each time, to compare, costs a fifth more and gained
+ * nothing (docs/decisions/0026).
  */
 export async function bestReading(
   { hotwords, noSpeech, textOf }: Subject,
@@ -58,6 +59,7 @@ export async function bestReading(
   if (hotwords.length > 0) {
     const helped = await attempt({ before: 'glossary', isBiased: true, temperature: 0 });
     if (!repeats(helped) && !recitesHotwords(textOf(helped), hotwords)) biased = helped;
+    if (biased && !isUnsure(biased)) return told(biased, false);
   }
   const isBiasDropped = hotwords.length > 0;
   const plain = await attempt({ before: 'context', isBiased: false, temperature: 0 });

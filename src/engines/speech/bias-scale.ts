@@ -18,5 +18,5 @@ export const TRIALS_MAX = 40;
 /** Glossary neighbours one behind the other in a text that is taken for the glossary itself. */
 export const RECITED_WORDS_MIN = 3;
 
-/** How much lower than the plain reading's the mean logarithm of probability of one with help may be. */
-export const BIASED_LOG_PROBABILITY_LESS_MAX = 0.3;
+/** How much lower than the plain reading's the mean logarithm of probability of one with help may be, where it is unsure of itself. */
+export const BIASED_LOG_PROBABILITY_LESS_MAX = 0.6;

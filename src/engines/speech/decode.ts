@@ -67,9 +67,15 @@ export async function decode(
     const best = temperature === 0 ? highest(at.scores) : drawn(at.scores, temperature, random());
     const choice = bias && temperature === 0 ? bias.choose(at.scores, best) : undefined;
     let token = best;
+    let ahead: Place | undefined;
     if (choice?.type === 'help') {
       token = choice.token;
-      if (choice.isFirst) beforeTrial = { ...at, reading: at.reading.fork() };
+      if (choice.isFirst) {
+        beforeTrial = { ...at, reading: at.reading.fork() };
+        // A word may stand before the hotword: helped at once, the hotword would swallow it.
+        if (best !== tokens.end) ahead = await step([best], { ...at, reading: at.reading.fork() });
+        if (ahead && bias?.isLater(token, ahead.scores)) token = best;
+      }
     } else if (choice?.type === 'back' && beforeTrial) {
       at = beforeTrial;
       token = highest(at.scores);
@@ -81,7 +87,10 @@ export async function decode(
     at = { ...at, text: [...at.text, token] };
     repeated = repeatedTail(at.text);
     if (repeated > 0 || at.text.length >= tokensMax) break;
-    at = await step([token], at);
+    at =
+      ahead && token === best
+        ? { ...ahead, text: at.text, logProbabilities: at.logProbabilities }
+        : await step([token], at);
   }
   const { text, attention, logProbabilities } = at;
   const kept = text.slice(0, text.length - repeated);

@@ -1,5 +1,6 @@
 import { BUDGET_PER_WEIGHT, HELPED_TIMES_MAX, TRIALS_MAX } from './bias-scale.ts';
 import type { TrieNode } from './hotword-trie.ts';
+import { highest } from './scores.ts';
 
 /** What to do at a place of a reading. */
 export type Choice =
@@ -14,6 +15,8 @@ export type Choice =
 export interface HotwordBias {
   /** @param best The token with the highest score. */
   choose(scores: Float32Array, best: number): Choice;
+  /** Of a first help: whether its token is heard at least as well behind the best one. @param scores What comes behind that. */
+  isLater(token: number, scores: Float32Array): boolean;
   /** This token was taken. After `back`: the one that was taken instead of the trial. */
   take(token: number): void;
 }
@@ -62,25 +65,24 @@ export function createHotwordBias(root: TrieNode, decode: (tokens: readonly numb
     return found;
   };
 
-  let paid = 0;
+  /** What the token that was chosen lies below the best one, and which it is. */
+  let chosen: { readonly token: number; readonly price: number } | undefined;
   return {
     choose(scores, best) {
-      paid = 0;
+      chosen = undefined;
       const { walk, isBlocked, isInsideCharacter } = state;
       if (!walk && (isBlocked || isInsideCharacter)) return BEST;
       const from = walk ?? { node: root, spent: 0 };
       // What was heard needs no help.
       if (from.node.next.has(best)) return BEST;
       if (from.spent === 0 && trials >= TRIALS_MAX) return BEST;
-      const found = affordable(from, scores, scores[best] ?? 0);
-      if (found) {
-        paid = found.price;
-        return { type: 'help', token: found.token, isFirst: from.spent === 0 };
-      }
+      chosen = affordable(from, scores, scores[best] ?? 0);
+      if (chosen) return { type: 'help', token: chosen.token, isFirst: from.spent === 0 };
       if (from.spent === 0 || from.node.end !== undefined) return BEST;
       isBack = true;
       return { type: 'back' };
     },
+    isLater: (token, scores) => (scores[highest(scores)] ?? 0) - (scores[token] ?? -Infinity) <= (chosen?.price ?? 0),
     take(token) {
       if (isBack) {
         isBack = false;
@@ -89,23 +91,25 @@ export function createHotwordBias(root: TrieNode, decode: (tokens: readonly numb
       }
       const text = decode([token]);
       const { walk, isBlocked } = state;
+      const paid = chosen?.token === token ? chosen.price : 0;
       if (paid > 0 && (walk?.spent ?? 0) === 0) {
         beforeTrial = { ...state, walk: undefined };
         trials++;
       }
       const canBegin = !isBlocked && !state.isInsideCharacter;
-      const node = walk ? walk.node.next.get(token) : canBegin ? root.next.get(token) : undefined;
-      const spent = (walk?.spent ?? 0) + paid;
+      const onward = walk?.node.next.get(token);
+      const node = onward ?? (canBegin ? root.next.get(token) : undefined);
+      const spent = (onward ? (walk?.spent ?? 0) : 0) + paid;
       const isComplete = node?.end !== undefined && node.next.size === 0;
-      const wasComplete = !node && walk?.node.end !== undefined;
-      const end = isComplete ? node.end : wasComplete ? walk?.node.end : undefined;
-      if (end !== undefined && spent > 0) helped.set(end, (helped.get(end) ?? 0) + 1);
+      // A shorter one may have ended where the longer one was not heard.
+      const end = isComplete ? node.end : onward ? undefined : walk?.node.end;
+      if (end !== undefined && (spent > 0 || (walk?.spent ?? 0) > 0)) helped.set(end, (helped.get(end) ?? 0) + 1);
       state = {
         walk: node && node.next.size > 0 ? { node, spent } : undefined,
         isBlocked: isComplete && spent > 0 ? true : isBlocked && !/[\p{L}\p{N}]/u.test(text),
         isInsideCharacter: text.endsWith('\ufffd'),
       };
-      paid = 0;
+      chosen = undefined;
     },
   };
 }
