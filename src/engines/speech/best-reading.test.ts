@@ -107,7 +107,21 @@ describe('the best reading of a speech', () => {
     assert.equal(attempts.length, 1);
   });
 
+  it('is empty for less where it is certain that nobody spoke', async () => {
+    for (const [noSpeech, wanted] of [
+      [0.95, ''],
+      [0.85, 'you'],
+    ] as const)
+      assert.equal(
+        (await read({ plain: { text: 'you', logProbability: -0.9 } }, { noSpeech, hotwords: [] })).text,
+        wanted,
+      );
+  });
+
   it('is what was said, where somebody may have spoken and it is sure of itself', async () => {
-    assert.equal((await read({ plain: good }, { noSpeech: 0.9, hotwords: [] })).text, good.text);
+    assert.equal(
+      (await read({ plain: { ...good, logProbability: -0.4 } }, { noSpeech: 0.95, hotwords: [] })).text,
+      good.text,
+    );
   });
 });

@@ -15,6 +15,10 @@ const LOG_PROBABILITY_MIN = -1;
 /** From whisper's reference: with this and a reading that is not sure of itself, nobody spoke. */
 const NO_SPEECH_MIN = 0.6;
 
+/** Ours: where the model is as good as certain that nobody spoke, a reading has to be surer: it hears "you" in faint noise. */
+const NO_SPEECH_CERTAIN_MIN = 0.9;
+const SURE_LOG_PROBABILITY_MIN = -0.5;
+
 /** How a speech is read once. */
 export interface Attempt {
   /** With context and glossary: those of the request, or none. */
@@ -51,7 +55,9 @@ export async function bestReading(
     decoded.isLooping || compressionRatio(textOf(decoded)) > COMPRESSION_RATIO_MAX;
   const isUnsure = ({ logProbability }: Decoded): boolean => logProbability < LOG_PROBABILITY_MIN;
   const told = (decoded: Decoded, isBiasDropped: boolean): Reading => {
-    const isSilence = noSpeech > NO_SPEECH_MIN && isUnsure(decoded);
+    const isSilence =
+      (noSpeech > NO_SPEECH_MIN && isUnsure(decoded)) ||
+      (noSpeech > NO_SPEECH_CERTAIN_MIN && decoded.logProbability < SURE_LOG_PROBABILITY_MIN);
     return { decoded, text: isSilence ? '' : textOf(decoded), isBiasDropped };
   };
 

@@ -6,6 +6,7 @@ import { decode } from './decode.ts';
 import { createHotwordBias } from './hotword-bias.ts';
 import { createHotwordTrie } from './hotword-trie.ts';
 import { MEL_SAMPLES_MAX } from './log-mel.ts';
+import { levelOf } from './loud-frames.ts';
 import { hotwordsOf, promptTokens } from './prompt.ts';
 import { logSum } from './scores.ts';
 import { seededRandom } from './seeded-random.ts';
@@ -44,6 +45,7 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
     async recognize({ samples, languages, context, hotwords: wanted, wantsWords }, signal) {
       for (const language of languages) languageToken(language);
       signal.throwIfAborted();
+      if (isStill(samples)) return heardNothing(languages[0] ?? tokens.languages.keys().next().value ?? '');
       const speech = await whisper.encode(samples);
       signal.throwIfAborted();
       const { scores } = await speech.read().step([tokens.start]);
@@ -100,6 +102,28 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
     },
   };
 }
+
+/** Ours: −70 dB. Whisper makes everything as loud as it can be, and hears words in nothing at all. */
+const STILL_LEVEL = 10 ** (-70 / 20);
+
+/** Samples that are looked at together: 20 ms. */
+const LEVEL_SAMPLES = 320;
+
+function isStill(samples: Float32Array): boolean {
+  for (let at = 0; at < samples.length; at += LEVEL_SAMPLES)
+    if (levelOf(samples.subarray(at, at + LEVEL_SAMPLES)) > STILL_LEVEL) return false;
+  return true;
+}
+
+const heardNothing = (language: string): Recognition => ({
+  text: '',
+  language,
+  words: [],
+  noSpeech: 1,
+  logProbability: 0,
+  tokens: 0,
+  isBiasDropped: false,
+});
 
 const tokensMaxOf = (seconds: number): number =>
   Math.min(TOKENS_MAX, Math.ceil(TOKENS_BESIDE + TOKENS_PER_SECOND * seconds));
