@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { until } from '../../../test/until.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { EngineOwner } from '../engine.ts';
 import type { Recognition, RecognitionRequest } from '../speech-engine.ts';
@@ -46,6 +45,7 @@ describe('the process that hears speech, over its socket', () => {
     end(text: string): void;
     fail(error: Error): void;
   }[] = [];
+  const begins = new EventEmitter();
   const server = createServer(
     createSpeechServer({
       recognizer: {
@@ -53,6 +53,7 @@ describe('the process that hears speech, over its socket', () => {
         recognize: (asked, signal) =>
           new Promise((resolve, reject) => {
             begun.push({ request: asked, signal, end: (text) => resolve(recognition(text)), fail: reject });
+            begins.emit('begin');
           }),
       },
       voice: energyDetector,
@@ -75,8 +76,13 @@ describe('the process that hears speech, over its socket', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const next = (): Promise<(typeof begun)[number]> =>
-    until('a recognition begins', { withinMs: 10_000 }, async () => begun.shift());
+  const next = async (): Promise<(typeof begun)[number]> => {
+    for (;;) {
+      const first = begun.shift();
+      if (first) return first;
+      await once(begins, 'begin', { signal: AbortSignal.timeout(10_000) });
+    }
+  };
   const ask = (id: string, owner?: EngineOwner, signal: AbortSignal = never) =>
     client.recognize(request(id, owner ? { owner } : {}), signal);
 
@@ -133,7 +139,7 @@ describe('the process that hears speech, over its socket', () => {
     await assert.rejects(waiting[0] ?? running, { kind: 'cancelled' });
     leaving.abort(new ServiceError('timeout', 'Too slow.'));
     await assert.rejects(running, { kind: 'timeout' });
-    await until('the run hears of it', { withinMs: 10_000 }, async () => run.signal.aborted || undefined);
+    if (!run.signal.aborted) await once(run.signal, 'abort', { signal: AbortSignal.timeout(10_000) });
     run.fail(new Error('aborted'));
     const second = await next();
     assert.equal(second.request.id, 'w2');

@@ -39,7 +39,7 @@ const encoder = {
 const decoder = {
   inputNames: ['input_ids', 'cross.0.key', 'past_key_values.0.decoder.key'],
   async run(inputs) {
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setImmediate(resolve));
     const past = inputs['past_key_values.0.decoder.key'];
     const tokens = [...past.data, ...Array.from(inputs.input_ids.data, Number)];
     const script = inputs['cross.0.key'].data[0] > 0.9 ? ' It is loud.' : ' It is quiet.';
