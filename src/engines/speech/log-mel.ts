@@ -47,14 +47,14 @@ export function createLogMel(): LogMel {
         imaginary[i] = at(from + HOP_SAMPLES + i) * share;
       }
       splitPowers(fourier(real, imaginary), powers);
-      for (let of = 0; of < 2 && frame + of < used; of++)
-        for (const [band, { from: low, weights }] of filters.entries()) {
-          let sum = 0;
-          for (let i = 0; i < weights.length; i++) sum += (weights[i] ?? 0) * (powers[of]?.[low + i] ?? 0);
-          const energy = Math.log10(Math.max(sum, ENERGY_MIN));
+      for (const [of, power] of powers.entries()) {
+        if (frame + of >= used) break;
+        for (const [band, filter] of filters.entries()) {
+          const energy = Math.log10(Math.max(heardBy(filter, power), ENERGY_MIN));
           energies[band * MEL_FRAMES + frame + of] = energy;
           loudest = Math.max(loudest, energy);
         }
+      }
     }
     return energies.map((energy) => (Math.max(energy, loudest - RANGE) + 4) / 4);
   };
@@ -67,11 +67,19 @@ function splitPowers(
 ): void {
   for (let k = 0; k < BINS; k++) {
     const mirror = (WINDOW_SAMPLES - k) % WINDOW_SAMPLES;
-    const [a, b] = [real[k] ?? 0, real[mirror] ?? 0];
-    const [c, d] = [imaginary[k] ?? 0, imaginary[mirror] ?? 0];
+    const a = real[k] ?? 0;
+    const b = real[mirror] ?? 0;
+    const c = imaginary[k] ?? 0;
+    const d = imaginary[mirror] ?? 0;
     first[k] = ((a + b) ** 2 + (c - d) ** 2) / 4;
     second[k] = ((c + d) ** 2 + (b - a) ** 2) / 4;
   }
+}
+
+function heardBy({ from, weights }: Filter, power: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < weights.length; i++) sum += (weights[i] ?? 0) * (power[from + i] ?? 0);
+  return sum;
 }
 
 interface Filter {

@@ -4,7 +4,10 @@ export function highest(scores: Float32Array): number {
   let top = -Infinity;
   for (let at = 0; at < scores.length; at++) {
     const score = scores[at] ?? -Infinity;
-    if (score > top) [best, top] = [at, score];
+    if (score > top) {
+      best = at;
+      top = score;
+    }
   }
   return best;
 }
@@ -12,9 +15,9 @@ export function highest(scores: Float32Array): number {
 /** Natural logarithm of the sum of all scores' exponentials: a score minus this is its logarithm of probability. */
 export function logSum(scores: Float32Array): number {
   let top = -Infinity;
-  for (const score of scores) if (score > top) top = score;
+  for (let at = 0; at < scores.length; at++) top = Math.max(top, scores[at] ?? -Infinity);
   let sum = 0;
-  for (const score of scores) sum += Math.exp(score - top);
+  for (let at = 0; at < scores.length; at++) sum += Math.exp((scores[at] ?? -Infinity) - top);
   return top + Math.log(sum);
 }
 
