@@ -10,6 +10,7 @@ const [he, ll, hell, blankW, hello] = [256, 257, 258, 259, 260] as const;
 describe('byte pairs', () => {
   it('are put together in the order in which they were learned', () => {
     assert.deepEqual(pairs.encode('hello'), [hello]);
+    assert.deepEqual(createBytePairs(letterTokens(['b c', 'a b'])).encode('abc'), ['a'.charCodeAt(0), 256]);
     assert.deepEqual(
       pairs.encode('hell\nll\nhe').filter((id) => id > 255),
       [hell, ll, he],

@@ -62,6 +62,12 @@ describe('a recognizer', () => {
     assert.ok(plain.logProbability <= 0 && plain.logProbability > -0.1);
   });
 
+  it('takes back a hotword that was nearly heard to begin, and reads on where it was', async () => {
+    const { text, tokens } = await recognize({ hotwords: [{ text: 'Loud', weight: 5 }] });
+    assert.equal(text, 'It is loud.');
+    assert.ok(tokens > (await recognize({})).tokens, 'it was tried');
+  });
+
   it('hears nothing where all is still', async () => {
     const heard = await recognize({ samples: tone(0.0002), languages: ['zh'] });
     assert.deepEqual(heard, {

@@ -6,7 +6,7 @@ import { letterTokens } from './letter-tokens.ts';
  * A package that looks like the runtime, and the files of a model for it: a whisper of one layer that says a text for how
  * loud the speech is, and ends its process where it is as loud as can be.
  *
- * Its past is the list of all tokens so far, so a reading that forgets some, or remembers those of another, says nonsense.
+ * Before the last word it nearly hears an L. Its past is the list of all tokens so far, so a reading that forgets some, or remembers those of another, says nonsense.
  */
 export function writeFakeRuntime(folder: string): { readonly runtimeFolder: string; readonly weightsFolder: string } {
   const [runtimeFolder, weightsFolder] = [join(folder, 'runtime'), join(folder, 'weights')];
@@ -48,6 +48,7 @@ const decoder = {
     if (begin < 0) logits[german] = 0;
     else {
       const said = String.fromCharCode(...tokens.slice(begin + 1)).replaceAll('\\u0100', ' ');
+      if (said.endsWith('is ')) logits['L'.charCodeAt(0)] = 8;
       logits[script.startsWith(said) ? Buffer.from(script)[said.length] ?? end : 63] = 10;
     }
     const count = inputs.input_ids.data.length;
