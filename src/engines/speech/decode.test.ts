@@ -160,4 +160,19 @@ describe('a reading with help for hotwords', () => {
     assert.ok(decoded.logProbability > -0.5);
     assert.equal(decoded.attention.length, 4);
   });
+
+  it('lets the word before a hotword stand, where the hotword is heard behind it', async () => {
+    const start = reading((said) =>
+      said === ''
+        ? { a: 5, ' ': 4 }
+        : said.endsWith(' ')
+          ? { K: 5 }
+          : said.endsWith('K')
+            ? { '2': 5 }
+            : said === 'a'
+              ? { ' ': 5 }
+              : { '': 5 },
+    );
+    assert.equal(textOf(await helped(start, 4, 'K2')), 'a K2');
+  });
 });

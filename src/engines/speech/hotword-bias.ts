@@ -86,7 +86,7 @@ export function createHotwordBias(root: TrieNode, decode: (tokens: readonly numb
     take(token) {
       if (isBack) {
         isBack = false;
-        state = { ...(beforeTrial ?? state), isBlocked: true };
+        state = beforeTrial ?? state;
         beforeTrial = undefined;
       }
       const text = decode([token]);
