@@ -1076,3 +1076,9 @@ export const SOCKET_KEY_LOOK_MS = 5_000;
 
 /** Ours: ms between signs of life to a peer of whom nothing is read for a while. Clients give up after 15 s. */
 export const SOCKET_PONG_MS = 5_000;
+
+/** Ours: bytes of a call to the process that hears speech. Beyond: 400. Half a minute of samples, and 500 hotwords with their context. */
+export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
+
+/** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
+export const SMALL_VECTOR_TOKENS_MAX = 512;
