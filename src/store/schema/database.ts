@@ -9,6 +9,7 @@ import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
 import type { TextsTable } from './texts.ts';
+import type { VocabulariesTable, VocabularyPlacesTable } from './vocabularies.ts';
 
 export interface Database {
   batch_lines: BatchLinesTable;
@@ -26,4 +27,6 @@ export interface Database {
   responses: ResponsesTable;
   sequences: SequencesTable;
   texts: TextsTable;
+  vocabularies: VocabulariesTable;
+  vocabulary_places: VocabularyPlacesTable;
 }
