@@ -8,6 +8,7 @@ import {
   TARGET_MODEL_CHARS_MAX,
   VOCABULARY_PREFIX_CHARS_MAX,
 } from '../../core/limits.ts';
+import { countCodePoints } from '../../lib/code-points.ts';
 import type { VocabularyEntry } from '../../store/vocabularies.ts';
 import { PRIMARY_WORKSPACE } from '../keys/rules.ts';
 import { languagesOf } from './languages.ts';
@@ -63,18 +64,17 @@ export function checkEntries(
   }
 }
 
+/** The text itself is not repeated: it may be a name that nobody else is to see. */
 function checkText(field: string, text: string): void {
   if (text.trim() === '') refuse(field, 'must not be empty');
-  if (NOT_ASCII.test(text)) {
-    const count = Array.from(text.slice(0, SHOWN_CHARS_MAX * 2)).length;
-    if (count <= HOTWORD_CODE_POINTS_MAX) return;
-    refuse(field, `must have at most ${HOTWORD_CODE_POINTS_MAX} characters where one of them is not ASCII`, text);
-  }
-  if (text.length > HOTWORD_ASCII_CHARS_MAX) {
-    refuse(field, `must have at most ${HOTWORD_ASCII_CHARS_MAX} characters`, text);
+  const isAscii = !NOT_ASCII.test(text);
+  const charsMax = isAscii ? HOTWORD_ASCII_CHARS_MAX : HOTWORD_CODE_POINTS_MAX;
+  const chars = countCodePoints(text);
+  if (chars > charsMax) {
+    refuse(field, `must have at most ${charsMax} characters${isAscii ? '' : ', as one of them is not ASCII'}`, chars);
   }
   const words = text.trim().split(/\s+/).length;
-  if (words > HOTWORD_WORDS_MAX) refuse(field, `must have at most ${HOTWORD_WORDS_MAX} words`, text);
+  if (isAscii && words > HOTWORD_WORDS_MAX) refuse(field, `must have at most ${HOTWORD_WORDS_MAX} words`, words);
 }
 
 /** @throws ServiceError `invalid-request` in the form of all refusals of a field. */

@@ -61,6 +61,7 @@ export function createVocabularies(needs: VocabulariesNeeds): Vocabularies {
     },
 
     async list(owner, wish) {
+      if (wish.prefix !== undefined) checkPrefix(wish.prefix);
       return await Promise.all((await store.vocabularies.list(owner, wish)).map(summaryOf));
     },
 

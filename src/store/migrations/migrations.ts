@@ -9,4 +9,13 @@ import { background } from './0007-background.ts';
 import { vocabularies } from './0009-vocabularies.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, texts, background, vocabularies];
+export const MIGRATIONS: readonly Migration[] = [
+  keys,
+  conversations,
+  files,
+  jobs,
+  batches,
+  texts,
+  background,
+  vocabularies,
+];
