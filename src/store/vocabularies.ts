@@ -111,7 +111,8 @@ export function createVocabularyStore(db: Kysely<Database>, run: Run): Vocabular
           .limit(limit)
           .offset(skip);
         if (prefix !== undefined) query = query.where('prefix', '=', prefix);
-        return await query.execute();
+        // Rows of SQLite have no prototype.
+        return (await query.execute()).map((row) => ({ ...row }));
       }),
     replace: ({ region, workspace }, id, { entries, at }) =>
       run(async () => {
