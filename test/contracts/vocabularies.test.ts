@@ -70,11 +70,13 @@ for (const { name, dialect } of DIALECTS) {
     it('lists the newest first, without entries, in pages and by prefix; those of one moment in one order', async () => {
       const place = { ...PLACE, workspace: 'lists' };
       const rows = [
-        await made('vocab-b-3', { ...place, prefix: 'b', createdAt: NOW + 2 }),
-        await made('vocab-ab-2', { ...place, prefix: 'ab', createdAt: NOW + 1 }),
-        await made('vocab-a-9', { ...place, modifiedAt: NOW + 9 }),
         await made('vocab-a-1', place),
-      ].map(headOf);
+        await made('vocab-a-9', { ...place, modifiedAt: NOW + 9 }),
+        await made('vocab-ab-2', { ...place, prefix: 'ab', createdAt: NOW + 1 }),
+        await made('vocab-b-3', { ...place, prefix: 'b', createdAt: NOW + 2 }),
+      ]
+        .map(headOf)
+        .toReversed();
       const list = (wish: object) => store.vocabularies.list(place, { limit: 10, skip: 0, ...wish });
       assert.deepEqual(await list({}), rows);
       assert.deepEqual(await list({ limit: 2, skip: 1 }), rows.slice(1, 3));

@@ -169,6 +169,12 @@ describe('vocabularies', () => {
     assert.deepEqual(await vocabularies.list(OWNER, newest), []);
   });
 
+  it('are not there for a change during which they were deleted', async () => {
+    const id = await create();
+    const change = vocabularies.update(OWNER, id, OLD);
+    await Promise.all([assert.rejects(change, { kind: 'resource-not-found' }), vocabularies.delete(OWNER, id)]);
+  });
+
   it('of another workspace or region are not there, and stay as they are', async () => {
     const id = await create();
     for (const stranger of STRANGERS) {

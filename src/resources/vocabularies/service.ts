@@ -7,10 +7,10 @@ import type { Hotword } from '../../core/speech.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Place } from '../../store/conversations.ts';
 import type { Store } from '../../store/store.ts';
-import type { VocabularyEntry, VocabularyHead, VocabularyRecord } from '../../store/vocabularies.ts';
+import type { VocabularyEntry, VocabularyRecord } from '../../store/vocabularies.ts';
 import { isoOf } from './languages.ts';
 import { checkEntries, checkPrefix, checkTargetModel, checkWorkspace, refuse } from './rules.ts';
-import type { Vocabularies, VocabularyLimits, VocabularySummary } from './vocabulary.ts';
+import type { Vocabularies, VocabularyLimits } from './vocabulary.ts';
 
 export interface VocabulariesNeeds {
   readonly store: Store;
@@ -28,14 +28,6 @@ export function createVocabularies(needs: VocabulariesNeeds): Vocabularies {
 
   const recordOf = async (place: Place, id: string): Promise<VocabularyRecord> =>
     (await store.vocabularies.find(place, id)) ?? noVocabulary(id);
-
-  const summaryOf = async ({ id, targetModel, createdAt, modifiedAt }: VocabularyHead): Promise<VocabularySummary> => ({
-    id,
-    targetModel,
-    createdAt,
-    modifiedAt,
-    isUsable: await isUsable(targetModel),
-  });
 
   const checkTarget = (name: string, region: RegionId): void => {
     checkTargetModel(name);
@@ -62,12 +54,15 @@ export function createVocabularies(needs: VocabulariesNeeds): Vocabularies {
 
     async list(owner, wish) {
       if (wish.prefix !== undefined) checkPrefix(wish.prefix);
-      return await Promise.all((await store.vocabularies.list(owner, wish)).map(summaryOf));
+      const heads = await store.vocabularies.list(owner, wish);
+      const models = [...new Set(heads.map(({ targetModel }) => targetModel))];
+      const usable = new Map(await Promise.all(models.map(async (name) => [name, await isUsable(name)] as const)));
+      return heads.map((head) => ({ ...head, isUsable: usable.get(head.targetModel) ?? false }));
     },
 
     async find(owner, id) {
-      const record = await recordOf(owner, id);
-      return { ...(await summaryOf(record)), entries: record.entries };
+      const { targetModel, createdAt, modifiedAt, entries } = await recordOf(owner, id);
+      return { id, targetModel, createdAt, modifiedAt, entries, isUsable: await isUsable(targetModel) };
     },
 
     async update(owner, id, entries) {

@@ -104,6 +104,10 @@ test('a list tells the newest first, and which cannot be used', async () => {
   assert.equal(await told({ ...list, page_index: 1_000_000, page_size: 200 }), listed(''));
   assert.equal(await told({ ...list, prefix: 'test' }), listed(`${two},${one}`));
   assert.equal(await told({ ...list, prefix: 'tes' }), listed(''));
+  nowMs += 61_000;
+  await told({ action: 'update_vocabulary', vocabulary_id: FIRST, vocabulary: VOCABULARY });
+  const changed = one.replace('"gmt_modified":"2026-07-01 20:00:00"', '"gmt_modified":"2026-07-01 20:02:02"');
+  assert.equal(await told(list), listed(`${two},${changed}`));
 });
 
 test('an update and a deletion tell an empty output', async () => {

@@ -84,7 +84,11 @@ const act =
     return { output: await perform(wire.input, owner), unknown };
   };
 
-const decodeEntry = ({ text, weight, lang }: EntryWire): VocabularyEntry => ({ text, weight, ...present({ lang }) });
+const decodeEntry = ({ text, weight, lang }: EntryWire): VocabularyEntry => ({
+  text: text.toWellFormed(),
+  weight,
+  ...present({ lang }),
+});
 
 const isAction = (action: string): action is Action => ACTIONS.some((each) => each === action);
 
