@@ -11,6 +11,8 @@ import {
   KEEP_ALIVE_MS,
   QUEUE_PLACES_MAX,
   QUEUE_WAIT_MS_MAX,
+  VOCABULARIES_MAX,
+  VOCABULARY_ENTRIES_MAX,
 } from '../core/limits.ts';
 import { REGION_IDS } from '../core/region.ts';
 
@@ -188,6 +190,18 @@ export const ConfigSchema = z.strictObject({
       {
         /** Lines that one process runs at once, all batches together. */
         concurrency: whole(1, 1024).default(BATCH_CONCURRENCY),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** Words that recognition is to expect. */
+  vocabularies: z
+    .strictObject(
+      {
+        /** Vocabularies of a workspace in a region, of all models together. */
+        listsMax: whole(1, 100_000).default(VOCABULARIES_MAX),
+        /** Entries of one. */
+        entriesMax: whole(1, 10_000).default(VOCABULARY_ENTRIES_MAX),
       },
       MAPPING,
     )

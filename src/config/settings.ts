@@ -87,6 +87,8 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'files.countMax', type: 'number', env: 'PARLEY_FILES_COUNT_MAX' },
   { path: 'files.urlSeconds', type: 'number', env: 'PARLEY_FILES_URL_SECONDS' },
   { path: 'batches.concurrency', type: 'number', env: 'PARLEY_BATCHES_CONCURRENCY' },
+  { path: 'vocabularies.listsMax', type: 'number', env: 'PARLEY_VOCABULARIES_LISTS_MAX' },
+  { path: 'vocabularies.entriesMax', type: 'number', env: 'PARLEY_VOCABULARIES_ENTRIES_MAX' },
   { path: 'callbacks.allow', type: 'list', env: 'PARLEY_CALLBACKS_ALLOW' },
   { path: 'retention.conversationsDays', type: 'number', env: 'PARLEY_RETENTION_CONVERSATIONS_DAYS' },
   { path: 'retention.responsesDays', type: 'number', env: 'PARLEY_RETENTION_RESPONSES_DAYS' },

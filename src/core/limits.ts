@@ -665,6 +665,26 @@ export const BACKGROUND_WAIT_MS = 600_000;
 /** Ours: ms between its tries meanwhile. */
 export const BACKGROUND_RETRY_MS = 1_000;
 
+/** wire.md E7.1: vocabularies of a workspace in a region, and entries of one. Configurable. Beyond: 400. */
+export const VOCABULARIES_MAX = 10;
+export const VOCABULARY_ENTRIES_MAX = 500;
+
+/** Specification, E7: characters of a vocabulary's prefix. Beyond: 400. */
+export const VOCABULARY_PREFIX_CHARS_MAX = 10;
+
+/** Ours: characters of the name of the model that a vocabulary is for. Beyond: 400. */
+export const TARGET_MODEL_CHARS_MAX = 128;
+
+/** Specification, E7: Unicode code points of an entry where one of them is not ASCII, and words of any other. Beyond: 400. */
+export const HOTWORD_CODE_POINTS_MAX = 15;
+export const HOTWORD_WORDS_MAX = 7;
+
+/** Ours: characters of an entry that is ASCII alone: a word of it has no limit of its own. Beyond: 400. */
+export const HOTWORD_ASCII_CHARS_MAX = 256;
+
+/** Specification, E7: the weight of an entry; 1 is the least. Beyond: 400. */
+export const HOTWORD_WEIGHT_MAX = 5;
+
 /** Ours: ms between looks for what has passed its age. */
 export const RETENTION_LOOK_MS = 3_600_000;
 
