@@ -1,5 +1,5 @@
 import { PAGE_NUMBER_MAX, PAGE_SIZE_MAX } from '../../core/limits.ts';
-import { countField } from '../fields/list-query.ts';
+import { countField as whole } from '../fields/list-query.ts';
 import type { RuleTexts } from '../parse.ts';
 
 /** Which part of a list is wanted; pages count from 1. */
@@ -10,8 +10,8 @@ export interface Page {
 
 /** Fields of a query that asks for a page. */
 export const pageFields = (sizeMax: number) => ({
-  page_no: countField(PAGE_NUMBER_MAX).default(1),
-  page_size: countField(sizeMax).default(10),
+  page_no: whole(PAGE_NUMBER_MAX).default(1),
+  page_size: whole(sizeMax).default(10),
 });
 
 export const pageTextsOf = (sizeMax: number): RuleTexts => ({
