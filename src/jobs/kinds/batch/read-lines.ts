@@ -73,7 +73,7 @@ function passBlankLines(
     if (byte === NEWLINE) {
       lines += 1;
       from = at + 1;
-    } else if (byte === undefined || !isBlankByte(byte)) break;
+    } else if (!isBlankByte(byte)) break;
   }
   return { lines, from };
 }
@@ -96,6 +96,9 @@ const tooLong = (line: number, lineBytesMax: number): InputLine => ({
 });
 
 /** Spaces and tabs, or nothing. */
-const isBlank = (bytes: Buffer): boolean => bytes.every(isBlankByte);
+function isBlank(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at++) if (!isBlankByte(bytes[at])) return false;
+  return true;
+}
 
-const isBlankByte = (byte: number): boolean => byte === 0x20 || byte === 0x09 || byte === RETURN;
+const isBlankByte = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09 || byte === RETURN;
