@@ -206,6 +206,17 @@ export const ConfigSchema = z.strictObject({
       MAPPING,
     )
     .prefault({}),
+  speech: z
+    .strictObject(
+      {
+        /** Realtime recognitions at a time, of all processes together; default: one for each processor. */
+        sessionsMax: whole(1, 10_000).optional(),
+        /** Hosts, addresses and networks that audio may be fetched from although they are not public, as of `callbacks.allow`. */
+        allow: listOf(text).default([]),
+      },
+      MAPPING,
+    )
+    .prefault({}),
   /** Addresses that callers name, to be told of something. */
   callbacks: z
     .strictObject(

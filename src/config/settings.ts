@@ -89,6 +89,8 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'batches.concurrency', type: 'number', env: 'PARLEY_BATCHES_CONCURRENCY' },
   { path: 'vocabularies.listsMax', type: 'number', env: 'PARLEY_VOCABULARIES_LISTS_MAX' },
   { path: 'vocabularies.entriesMax', type: 'number', env: 'PARLEY_VOCABULARIES_ENTRIES_MAX' },
+  { path: 'speech.sessionsMax', type: 'number', env: 'PARLEY_SPEECH_SESSIONS_MAX' },
+  { path: 'speech.allow', type: 'list', env: 'PARLEY_SPEECH_ALLOW' },
   { path: 'callbacks.allow', type: 'list', env: 'PARLEY_CALLBACKS_ALLOW' },
   { path: 'retention.conversationsDays', type: 'number', env: 'PARLEY_RETENTION_CONVERSATIONS_DAYS' },
   { path: 'retention.responsesDays', type: 'number', env: 'PARLEY_RETENTION_RESPONSES_DAYS' },

@@ -72,7 +72,7 @@ export function openTranscriptions(needs: OpenTranscriptionsNeeds): OpenedTransc
     },
   });
   const fetch = createGuardedFetch({
-    allow: config.transcription.allow,
+    allow: config.speech.allow,
     timeouts: { wholeMs: TRANSCRIPTION_FETCH_MS_MAX },
   });
   const sources = createAudioSources({

@@ -10,7 +10,8 @@ import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
-import { listenersOf, regionsOf } from '../config/regions.ts';
+import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
+import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
@@ -46,6 +47,8 @@ import { backgroundAnswer } from '../protocols/compatible/responses/background-a
 import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
 import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { createPlaces } from '../protocols/realtime/places.ts';
+import { realtime, realtimePlain } from '../protocols/realtime/endpoint.ts';
 import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
 import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
 import { messagesModelGet, messagesModelList } from '../protocols/messages/models/endpoint.ts';
@@ -53,7 +56,6 @@ import { fineTunes } from '../protocols/native/fine-tunes/endpoint.ts';
 import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
 import { nativeModelList } from '../protocols/native/models/endpoint.ts';
 import { textRerank } from '../protocols/native/rerank/endpoint.ts';
-import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { responseJob } from '../jobs/kinds/response.ts';
@@ -69,7 +71,6 @@ import { createRunBell } from '../resources/responses/run-bell.ts';
 import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
-import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -77,6 +78,7 @@ import { logFile } from '../telemetry/log-file.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
+import { openPcmStream } from '../transcription/pcm-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
@@ -87,6 +89,8 @@ import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { openVocabularies } from './open-vocabularies.ts';
+import { openSpeech } from './open-speech.ts';
+import { openTranscriptions } from './open-transcriptions.ts';
 import { createModelEngines } from './model-engines.ts';
 import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
@@ -160,7 +164,15 @@ const VERSION_MS_MAX = 5_000;
 const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
 
 /** What is answered without an endpoint, as http names it. */
-const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
+const OTHER_OPERATIONS = [
+  'probe.health',
+  'probe.ready',
+  'probe.metrics',
+  'unserved',
+  'refused-method',
+  'realtime.connect',
+  'unknown',
+];
 
 /** The only place that joins the parts. */
 export async function createService(config: Config, overrides: Partial<Parts> = {}): Promise<Service> {
@@ -201,6 +213,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
   const vocabularies = openVocabularies({ config, store, clock, catalogue, engines });
   const answerCheck = createAnswerCheck();
+  const speech = openSpeech({ kind: config.engine.kind });
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
@@ -215,6 +228,24 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
+  const findHotwords: FindHotwords = (owner, id, model) => vocabularies.vocabularies.findHotwords(owner, id, model);
+  const transcriptions = openTranscriptions({
+    config,
+    store,
+    blobs,
+    files: files.files,
+    linksAt: files.linksAt,
+    fileBytesMax: files.fileBytesMax,
+    catalogue: () => catalogue,
+    speechFor: speech.speechFor,
+    openAudio: openWavAudio,
+    findHotwords,
+    bell: jobBell,
+    clock,
+    log,
+    sweeps,
+  });
+
   const interfaces = [
     'chat',
     'completions',
@@ -224,6 +255,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     'translation',
     'embeddings',
     'rerank',
+    'speech',
   ] as const;
   // What only the native interface can ask for is no model of the compatible list.
   const models = {
@@ -254,10 +286,9 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...vocabularies.endpoints,
     ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
-    taskGet({ tasks: noTasks }),
-    taskList({ tasks: noTasks }),
-    taskCancel({ tasks: noTasks }),
+    ...transcriptions.endpoints,
     ...fineTunes(),
+    realtimePlain(),
   ];
   const regions = regionsOf(config).map(([id]) => id);
   const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
@@ -265,9 +296,22 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
   });
   const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
+  const recognition = realtime({
+    catalogue: () => catalogue,
+    speechFor: (model) => speech.speechFor(model),
+    findHotwords,
+    openAudio: openPcmStream,
+    // Processes share connections out evenly, more or less; so they do with what runs on them.
+    places: createPlaces(Math.max(1, Math.floor(config.speech.sessionsMax / config.workers))),
+    strict,
+    clock,
+    log,
+    meter,
+  });
   const addresses = addressesOf(config, { isShared: overrides.isPortShared ?? false });
   const http = await createHttp({
     endpoints,
+    sockets: [recognition],
     ...addresses,
     authenticate: (secret) => keys.authenticate(secret),
     probes: { ready: async () => ({ ...(await readiness(about)) }) },
@@ -293,6 +337,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     handlers: overrides.jobHandlers ?? {
       ...batchJobs,
       extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
+      ...transcriptions.jobs,
       response: responseJob({
         background,
         bell: runBell,
@@ -371,9 +416,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
       await engines.close();
+      await speech.close();
       await answerCheck.close();
       await retention.close();
       await batches.close();
+      await transcriptions.close();
       await pastEvents?.close();
       await files.close();
       await store.close();

@@ -26,7 +26,7 @@ export const TranscriptionBody = z.object({
       ).nullish(),
       language_hints: listOf(z.string().regex(/^[a-z]{2,3}$/), { max: JSON_VALUES_MAX }).nullish(),
       disfluency_removal_enabled: z.boolean().nullish(),
-      special_word_filter: z.unknown().optional(),
+      special_word_filter: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
       timestamp_alignment_enabled: z.boolean().nullish(),
       diarization_enabled: z.boolean().nullish(),
       speaker_count: z.int().nullish(),
