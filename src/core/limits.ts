@@ -975,3 +975,40 @@ export const EXTRACT_TRIES = 3;
 /** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
 export const DOCUMENTS_KEPT_MAX = 32;
 export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Ours: Hz of all sound inside the service; what recognition takes. */
+export const AUDIO_RATE = 16_000;
+
+/** wire.md E7.2: bytes of one recording, and hours of it. Beyond: it is refused, with the limit; so too all that follow. */
+export const AUDIO_BYTES_MAX = 2 * 1024 ** 3;
+export const AUDIO_SECONDS_MAX = 12 * 3_600;
+
+/** Ours: channels of a recording, and the sampling rates, in Hz, that it may have. */
+export const AUDIO_CHANNELS_MAX = 32;
+export const AUDIO_RATE_MIN = 4_000;
+export const AUDIO_RATE_MAX = 384_000;
+
+/** Ours: bytes of one packet or frame inside a recording. */
+export const AUDIO_PACKET_BYTES_MAX = 1024 * 1024;
+
+/** Ours: bytes of the index of an MP4 file: 12 hours in the smallest frames take a tenth of it. */
+export const AUDIO_INDEX_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Ours: ms of the processor for decoding a recording: a basis, a part of what its sound lasts, and so many for each MiB of it.
+ * Decoding takes a fiftieth of what sound lasts.
+ */
+export const AUDIO_DECODE_MS_BASE = 20_000;
+export const AUDIO_DECODE_MS_PER_SECOND = 150;
+export const AUDIO_DECODE_MS_PER_MIB = 500;
+
+/** Ours: ms by the clock in which the process that decodes neither takes bytes nor gives sound, though both are waited for. */
+export const AUDIO_STALL_MS = 120_000;
+
+/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that decodes one. */
+export const AUDIO_HEAP_MB = 256;
+export const AUDIO_RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
+
+/** Ours: recordings that are decoded at once by a process of the service, and those that may wait for it. Beyond: 503. */
+export const AUDIOS_AT_ONCE = 4;
+export const AUDIOS_WAITING_MAX = 128;

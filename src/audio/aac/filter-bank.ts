@@ -1,3 +1,4 @@
+import { bessel } from '../bessel.ts';
 import { createImdct } from '../imdct.ts';
 import { EIGHT_SHORT, FRAME, LONG_START, LONG_STOP, SHORT, type WindowShape } from './window-shape.ts';
 
@@ -93,15 +94,4 @@ function kaiserSlope(length: number, alpha: number): Float64Array {
     slope[n] = Math.sqrt(sum / whole);
   }
   return slope;
-}
-
-/** The modified Bessel function of the first kind and order 0, as its series. */
-function bessel(x: number): number {
-  let sum = 1;
-  let term = 1;
-  for (let k = 1; term > sum * 1e-16; k++) {
-    term *= (x / (2 * k)) ** 2;
-    sum += term;
-  }
-  return sum;
 }
