@@ -61,8 +61,19 @@ export function createByteInput({ pull, jump, sizeBytes }: ByteSource): ByteInpu
     return true;
   };
 
+  const seek = (to: number): void => {
+    if (to >= at && (!jump || to - at < NEAR_BYTES)) return void skip(to - at);
+    if (!jump) throw unsupported('cannot be read in one go: its index stands behind it');
+    jump(to);
+    held = new Uint8Array();
+    from = 0;
+    at = to;
+    isOver = false;
+  };
+
   return {
     sizeBytes,
+    seek,
     at: () => at,
     peek(count) {
       while (held.length - from < count && more());
@@ -90,18 +101,8 @@ export function createByteInput({ pull, jump, sizeBytes }: ByteSource): ByteInpu
     },
     skip(count) {
       if (!jump || count < NEAR_BYTES || count <= held.length - from) return skip(count);
-      this.seek(at + count);
+      seek(at + count);
       return sizeBytes === undefined || at <= sizeBytes;
-    },
-    seek(to) {
-      const isNear = to >= at && to - at < NEAR_BYTES;
-      if (isNear || to === at) return void skip(to - at);
-      if (!jump) throw unsupported('cannot be read in one go: its index stands behind it');
-      jump(to);
-      held = new Uint8Array();
-      from = 0;
-      at = to;
-      isOver = false;
     },
   };
 }

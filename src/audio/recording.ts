@@ -1,7 +1,7 @@
 import type { ByteInput } from './byte-input.ts';
 
 /** What a recording is written as. */
-export type AudioKind = 'pcm' | 'wav' | 'mp3' | 'flac' | 'vorbis' | 'opus' | 'aac' | 'mp4';
+export type AudioKind = 'pcm' | 'wav' | 'mp3' | 'flac' | 'ogg' | 'aac' | 'mp4';
 
 /** A stretch of sound: all channels have as many samples, of about ±1. */
 export interface Sound {
@@ -23,4 +23,4 @@ export interface Remarks {
 }
 
 /** Reads a recording from its first byte on. @throws Unreadable */
-export type DecodeSound = (input: ByteInput, remarks: Remarks) => Generator<Sound, void, undefined>;
+export type DecodeSound = (input: ByteInput, remarks: Remarks) => Iterable<Sound> | AsyncIterable<Sound>;

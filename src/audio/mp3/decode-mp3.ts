@@ -2,7 +2,7 @@ import { MPEGDecoder } from 'mpg123-decoder';
 import type { ByteInput } from '../byte-input.ts';
 import type { Remarks, Sound } from '../recording.ts';
 import { damaged } from '../unreadable.ts';
-import { HEAD_BYTES, readMp3Head, type Mp3Head } from './frame-head.ts';
+import { HEAD_BYTES, isFollowed, readMp3Head, type Mp3Head } from './frame-head.ts';
 
 /** Ours: bytes without a frame between two of them. Beyond: this is something else. */
 const SEARCH_BYTES_MAX = 1024 * 1024;
@@ -16,9 +16,7 @@ export async function* decodeMp3(input: ByteInput, remarks: Remarks): AsyncGener
   try {
     for (let searched = 0; ; ) {
       const start = input.peek(HEAD_BYTES);
-      if (start.length < HEAD_BYTES) {
-        return;
-      }
+      if (start.length < HEAD_BYTES) return;
       const head = readMp3Head(start);
       if (!head || (searched > 0 && !isFollowed(input, head))) {
         isLost ||= searched === 0;
@@ -41,12 +39,4 @@ export async function* decodeMp3(input: ByteInput, remarks: Remarks): AsyncGener
   } finally {
     decoder.free();
   }
-}
-
-/** Eleven bits alone are found anywhere: another frame of the same kind stands behind a frame, or the end. */
-export function isFollowed(input: ByteInput, head: Mp3Head): boolean {
-  const bytes = input.peek(head.frameBytes + HEAD_BYTES).subarray(head.frameBytes);
-  if (bytes.length < HEAD_BYTES) return bytes.length === 0;
-  const next = readMp3Head(bytes);
-  return next !== undefined && next.layer === head.layer && next.sampleRate === head.sampleRate;
 }

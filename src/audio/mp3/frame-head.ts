@@ -1,3 +1,5 @@
+import type { ByteInput } from '../byte-input.ts';
+
 /** The head of a frame of MPEG audio: ISO/IEC 11172-3, 2.4.1.3, and 13818-3 for lower rates. */
 export interface Mp3Head {
   /** Hz. */
@@ -48,3 +50,11 @@ export function readMp3Head(bytes: Uint8Array): Mp3Head | undefined {
 
 /** 3 is the first layer. */
 const toLayer = (bits: number): 1 | 2 | 3 | undefined => (bits === 3 ? 1 : bits === 2 ? 2 : bits === 1 ? 3 : undefined);
+
+/** Eleven bits alone are found anywhere: another frame of the same kind stands behind a frame, or the end. */
+export function isFollowed(input: ByteInput, head: Mp3Head): boolean {
+  const bytes = input.peek(head.frameBytes + HEAD_BYTES).subarray(head.frameBytes);
+  if (bytes.length < HEAD_BYTES) return bytes.length === 0;
+  const next = readMp3Head(bytes);
+  return next !== undefined && next.layer === head.layer && next.sampleRate === head.sampleRate;
+}
