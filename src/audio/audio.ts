@@ -49,6 +49,5 @@ export interface DecodingLimits {
   readonly msPerMib: number;
   /** By the clock, without a sign of life. */
   readonly stallMs: number;
-  readonly heapMb: number;
   readonly residentBytesMax: number;
 }

@@ -21,7 +21,11 @@ export function createBitReader(bytes: Uint8Array): BitReader {
   const peek = (bits: number): number => {
     const byte = at >>> 3;
     const word =
-      (((bytes[byte] ?? 0) << 24) | ((bytes[byte + 1] ?? 0) << 16) | ((bytes[byte + 2] ?? 0) << 8) | (bytes[byte + 3] ?? 0)) >>> 0;
+      (((bytes[byte] ?? 0) << 24) |
+        ((bytes[byte + 1] ?? 0) << 16) |
+        ((bytes[byte + 2] ?? 0) << 8) |
+        (bytes[byte + 3] ?? 0)) >>>
+      0;
     // 24 bits stand in these 32 wherever in a byte they begin.
     return bits === 0 ? 0 : ((word << (at & 7)) >>> 0) >>> (32 - bits);
   };

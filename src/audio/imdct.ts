@@ -23,8 +23,8 @@ export function createImdct(size: number): Imdct {
   return (input, inputAt, output) => {
     // A cosine transform of type IV by a complex one of half its points.
     for (let n = 0; n < points; n++) {
-      const a = (input[inputAt + 2 * n] ?? 0);
-      const b = (input[inputAt + half - 1 - 2 * n] ?? 0);
+      const a = input[inputAt + 2 * n] ?? 0;
+      const b = input[inputAt + half - 1 - 2 * n] ?? 0;
       re[n] = a * (turnRe[n] ?? 0) - b * (turnIm[n] ?? 0);
       im[n] = a * (turnIm[n] ?? 0) + b * (turnRe[n] ?? 0);
     }
@@ -36,7 +36,7 @@ export function createImdct(size: number): Imdct {
     // The rest is what its symmetries say.
     const quarter = points;
     for (let n = 0; n < quarter; n++) {
-      output[n] = (cosine[n + quarter] ?? 0);
+      output[n] = cosine[n + quarter] ?? 0;
       output[3 * quarter + n] = -(cosine[n] ?? 0);
     }
     for (let n = 0; n < half; n++) output[quarter + n] = -(cosine[half - 1 - n] ?? 0);
@@ -58,7 +58,7 @@ function createFft(points: number): Fft {
 
   return (re, im) => {
     for (let k = 0; k < points; k++) {
-      const other = (reversed[k] ?? 0);
+      const other = reversed[k] ?? 0;
       if (other <= k) continue;
       const [r, i] = [re[k] ?? 0, im[k] ?? 0];
       re[k] = re[other] ?? 0;

@@ -39,7 +39,8 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
     let resampler: Resampler | undefined;
     let rate = 0;
     for await (const { sampleRate, channels } of decode(input, remarks)) {
-      if (channels.length > AUDIO_CHANNELS_MAX) throw unsupported(`has ${channels.length} channels, of 1 to ${AUDIO_CHANNELS_MAX}`);
+      if (channels.length > AUDIO_CHANNELS_MAX)
+        throw unsupported(`has ${channels.length} channels, of 1 to ${AUDIO_CHANNELS_MAX}`);
       first ??= { sampleRate, channels: channels.length };
       if (!resampler || rate !== sampleRate) {
         requireRate(sampleRate);
@@ -78,7 +79,11 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
   };
 }
 
-const failed = ({ fault, message }: Unreadable): AudioEnd => ({ type: 'failed', fault, reason: `The audio ${message}.` });
+const failed = ({ fault, message }: Unreadable): AudioEnd => ({
+  type: 'failed',
+  fault,
+  reason: `The audio ${message}.`,
+});
 
 function requireRate(sampleRate: number): void {
   if (sampleRate >= AUDIO_RATE_MIN && sampleRate <= AUDIO_RATE_MAX && Number.isInteger(sampleRate)) return;
@@ -153,7 +158,7 @@ function createBlocks({ blockSamples, secondsMax, emit }: ReadingWish): Blocks {
       if (count > secondsMax * AUDIO_RATE) {
         throw new Unreadable('too-long', `is longer than ${secondsMax} seconds, which is the most that is read`);
       }
-      for (let at = 0; at < samples.length; ) {
+      for (let at = 0; at < samples.length;) {
         const part = samples.subarray(at, at + block.length - filled);
         block.set(part, filled);
         filled += part.length;

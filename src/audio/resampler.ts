@@ -76,7 +76,10 @@ interface KernelFacts {
   readonly count: number;
 }
 
-function createKernels({ from, to, count }: KernelFacts): { readonly kernels: readonly Float32Array[]; readonly half: number } {
+function createKernels({ from, to, count }: KernelFacts): {
+  readonly kernels: readonly Float32Array[];
+  readonly half: number;
+} {
   const ratio = Math.min(1, to / from);
   const half = Math.ceil(CROSSINGS / ratio);
   const cut = CUT * ratio;

@@ -13,7 +13,11 @@ const KNOWN: readonly (Start & { readonly kind: AudioKind })[] = [
   { at: 8, text: 'WAVE', kind: 'wav' },
   { text: 'fLaC', kind: 'flac' },
   { text: 'OggS', kind: 'ogg' },
-  ...['ftyp', 'moov', 'mdat', 'free', 'skip', 'wide', 'styp', 'pnot'].map((text) => ({ at: 4, text, kind: 'mp4' as const })),
+  ...['ftyp', 'moov', 'mdat', 'free', 'skip', 'wide', 'styp', 'pnot'].map((text) => ({
+    at: 4,
+    text,
+    kind: 'mp4' as const,
+  })),
 ];
 
 /** Kinds of files that are known and not read. */

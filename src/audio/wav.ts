@@ -67,7 +67,8 @@ function readFormat(bytes: Uint8Array): WavFormat {
   const sampleRate = fields.getUint32(4, true);
   const blockBytes = fields.getUint16(12, true);
   const bits = fields.getUint16(14, true);
-  if (channels === 0 || channels > AUDIO_CHANNELS_MAX) throw unsupported(`has ${channels} channels, of 1 to ${AUDIO_CHANNELS_MAX}`);
+  if (channels === 0 || channels > AUDIO_CHANNELS_MAX)
+    throw unsupported(`has ${channels} channels, of 1 to ${AUDIO_CHANNELS_MAX}`);
   // 20 bits stand in three bytes: what counts is how many bytes a sample takes.
   const width = kind === PCM && blockBytes % channels === 0 && blockBytes > 0 ? (blockBytes / channels) * 8 : bits;
   return { form: formOf(kind, width), channels, sampleRate };
@@ -100,7 +101,7 @@ export function* decodeSamples(
   remarks.written(`pcm_${form}`);
   const turn = reader.bytes * channels;
   const stretch = Math.max(1, Math.floor(STRETCH_BYTES / turn)) * turn;
-  for (let left = bytes; left >= turn; ) {
+  for (let left = bytes; left >= turn;) {
     const wanted = Math.min(stretch, left === Infinity ? stretch : left - (left % turn));
     const read = input.read(wanted);
     const turns = Math.floor(read.length / turn);

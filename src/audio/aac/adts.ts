@@ -36,7 +36,7 @@ export function* decodeAdts(input: ByteInput, remarks: Remarks): Generator<Sound
   let decoder: AacDecoder | undefined;
   let rate = 0;
   remarks.written('aac');
-  for (let searched = 0; ; ) {
+  for (let searched = 0; ;) {
     const start = input.peek(HEAD_BYTES);
     if (start.length === 0) return;
     const head = readAdtsHead(start);

@@ -13,7 +13,9 @@ export const SAMPLE_RATES: readonly number[] = [
 ];
 
 /** Each rate not in the table has the bands of one that is: the lowest rate, in Hz, of each index (4.5.4, table 4.82). */
-const RATES_FROM: readonly number[] = [92_017, 75_132, 55_426, 46_009, 37_566, 27_713, 23_004, 18_783, 13_856, 11_502, 9_391];
+const RATES_FROM: readonly number[] = [
+  92_017, 75_132, 55_426, 46_009, 37_566, 27_713, 23_004, 18_783, 13_856, 11_502, 9_391,
+];
 
 /** Widths of bands, one after another, `width x count`: ISO/IEC 14496-3, tables 4.129 to 4.147. */
 const edges = (widths: string): readonly number[] => {

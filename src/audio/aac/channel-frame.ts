@@ -27,11 +27,7 @@ interface Pulses {
 }
 
 /** @throws Unreadable */
-export function readChannelFrame(
-  bits: BitReader,
-  reader: SpectrumReader,
-  readShape: () => WindowShape,
-): ChannelFrame {
+export function readChannelFrame(bits: BitReader, reader: SpectrumReader, readShape: () => WindowShape): ChannelFrame {
   const gain = bits.read(8);
   const shape = readShape();
   const books = readSections(bits, shape);

@@ -7,7 +7,12 @@ export interface SpectrumReader {
   /** A difference of scale factors, -60 to 60. */
   readScaleStep(bits: BitReader): number;
   /** Whole numbers of one band, into the places from `from` to before `to`. @throws Unreadable */
-  readValues(bits: BitReader, book: number, into: Float64Array, place: { readonly from: number; readonly to: number }): void;
+  readValues(
+    bits: BitReader,
+    book: number,
+    into: Float64Array,
+    place: { readonly from: number; readonly to: number },
+  ): void;
   /** Whole numbers to the power of 4/3 with their sign, times `gain`, in place. */
   expand(spectrum: Float64Array, from: number, to: number, gain: number): void;
 }

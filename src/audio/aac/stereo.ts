@@ -26,7 +26,11 @@ export function joinStereo(left: ChannelFrame, right: ChannelFrame, sums: SumBan
 }
 
 /** Fills bands of which only the energy is told (4.6.13). `twin` is the left channel where its noise may be the same. */
-export function fillNoise(frame: ChannelFrame, random: () => number, twin?: { readonly left: ChannelFrame; readonly sums: SumBands }): void {
+export function fillNoise(
+  frame: ChannelFrame,
+  random: () => number,
+  twin?: { readonly left: ChannelFrame; readonly sums: SumBands },
+): void {
   forBands(frame, ({ at, from, to }) => {
     if (frame.books[at] !== NOISE_BOOK) return;
     const isSame = twin !== undefined && (twin.sums?.[at] ?? 0) !== 0 && twin.left.books[at] === NOISE_BOOK;

@@ -14,7 +14,7 @@ const SEARCH_BYTES_MAX = 1024 * 1024;
 export function* decodeFlac(input: ByteInput, remarks: Remarks): Generator<Sound, void, undefined> {
   input.skip(4);
   let facts: StreamFacts | undefined;
-  for (let isLast = false; !isLast; ) {
+  for (let isLast = false; !isLast;) {
     const head = input.read(4);
     if (head.length < 4) throw damaged('ends before its sound begins');
     const [kind = 0, high = 0, middle = 0, low = 0] = head;
@@ -27,7 +27,7 @@ export function* decodeFlac(input: ByteInput, remarks: Remarks): Generator<Sound
   remarks.written('flac');
 
   let samples = 0;
-  for (let searched = 0; ; ) {
+  for (let searched = 0; ;) {
     const start = input.peek(HEAD_BYTES_MAX);
     if (start.length === 0) break;
     const head = readFrameHead(start, facts);
@@ -59,7 +59,10 @@ function readStreamInfo(bytes: Uint8Array): StreamFacts {
 }
 
 /** What only looks like a frame is none: its checksums say so. */
-function tryFrame(bytes: Uint8Array, facts: StreamFacts): { readonly sound: Sound; readonly bytes: number } | undefined {
+function tryFrame(
+  bytes: Uint8Array,
+  facts: StreamFacts,
+): { readonly sound: Sound; readonly bytes: number } | undefined {
   try {
     return decodeFlacFrame(bytes, facts);
   } catch (error) {

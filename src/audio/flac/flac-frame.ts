@@ -10,7 +10,10 @@ const FIXED: readonly (readonly number[])[] = [[], [1], [2, -1], [3, -3, 1], [4,
  * The first frame of some bytes, and how many it takes.
  * @throws Unreadable where it is damaged or not whole, which its checksum tells.
  */
-export function decodeFlacFrame(bytes: Uint8Array, facts: StreamFacts): { readonly sound: Sound; readonly bytes: number } {
+export function decodeFlacFrame(
+  bytes: Uint8Array,
+  facts: StreamFacts,
+): { readonly sound: Sound; readonly bytes: number } {
   const head = readFrameHead(bytes, facts);
   if (!head) throw damaged('has a frame without a head');
   const bits = createBitReader(bytes);

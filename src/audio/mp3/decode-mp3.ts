@@ -14,7 +14,7 @@ export async function* decodeMp3(input: ByteInput, remarks: Remarks): AsyncGener
   let last: Mp3Head | undefined;
   let isLost = false;
   try {
-    for (let searched = 0; ; ) {
+    for (let searched = 0; ;) {
       const start = input.peek(HEAD_BYTES);
       if (start.length < HEAD_BYTES) return;
       const head = readMp3Head(start);

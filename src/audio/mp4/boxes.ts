@@ -9,7 +9,7 @@ export interface Box {
 
 /** @throws Unreadable where a box is longer than what it stands in. */
 export function* boxesIn(body: DataView, from = 0): Generator<Box, void, undefined> {
-  for (let at = from; at + 8 <= body.byteLength; ) {
+  for (let at = from; at + 8 <= body.byteLength;) {
     const short = body.getUint32(at);
     const isLong = short === 1 && at + 16 <= body.byteLength;
     const headBytes = isLong ? 16 : 8;

@@ -77,7 +77,11 @@ function readWhole(input: ByteInput, bytes: number): DataView {
 }
 
 /** Decodes samples in their order, and leaves away what is not played. */
-function createPlayer(input: ByteInput, remarks: Remarks, { config, from, to }: SoundTrack): (place: SamplePlace) => Generator<Sound, void, undefined> {
+function createPlayer(
+  input: ByteInput,
+  remarks: Remarks,
+  { config, from, to }: SoundTrack,
+): (place: SamplePlace) => Generator<Sound, void, undefined> {
   const { sampleRate } = config;
   const decoder = createAacDecoder(config);
   const [first, last] = [Math.round(from * sampleRate), to === Infinity ? Infinity : Math.round(to * sampleRate)];

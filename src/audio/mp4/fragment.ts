@@ -36,7 +36,11 @@ export function placesOfFragment(fragment: DataView, at: number, track: SoundTra
   return places;
 }
 
-function readHead(head: DataView, at: number, track: SoundTrack): { readonly base: number; readonly sampleBytes: number } {
+function readHead(
+  head: DataView,
+  at: number,
+  track: SoundTrack,
+): { readonly base: number; readonly sampleBytes: number } {
   const flags = head.getUint32(0) & 0xff_ffff;
   let field = 8;
   const has = (flag: number, bytes: number): number | undefined => {
@@ -76,9 +80,12 @@ function readRun(run: DataView, { base, next, sampleBytes, places }: RunFacts): 
   }
   if (flags & RUN_HAS_FIRST_FLAGS) field += 4;
   const sizeField = flags & SAMPLE_HAS_DURATION ? 4 : 0;
-  const width = [SAMPLE_HAS_DURATION, SAMPLE_HAS_SIZE, SAMPLE_HAS_FLAGS, SAMPLE_HAS_OFFSET].filter((flag) => flags & flag).length * 4;
+  const width =
+    [SAMPLE_HAS_DURATION, SAMPLE_HAS_SIZE, SAMPLE_HAS_FLAGS, SAMPLE_HAS_OFFSET].filter((flag) => flags & flag).length *
+    4;
   // Samples that are all alike take no bytes here: their number is bounded by what a fragment can hold.
-  if (field + count * width > run.byteLength || (width === 0 && count > 100_000)) throw damaged('has an index that is not whole');
+  if (field + count * width > run.byteLength || (width === 0 && count > 100_000))
+    throw damaged('has an index that is not whole');
   for (let n = 0; n < count; n++) {
     const bytes = flags & SAMPLE_HAS_SIZE ? run.getUint32(field + n * width + sizeField) : sampleBytes;
     places.push({ at, bytes });

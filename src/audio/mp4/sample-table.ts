@@ -24,7 +24,8 @@ export function readSampleTable(table: DataView): SampleTable {
   const chunks = boxAt(table, 'stco');
   const farChunks = boxAt(table, 'co64');
   const sizeBox = sizes ?? packed;
-  if (!sizeBox || sizeBox.byteLength < 12 || !runs || runs.byteLength < 8) throw damaged('has an index that is not whole');
+  if (!sizeBox || sizeBox.byteLength < 12 || !runs || runs.byteLength < 8)
+    throw damaged('has an index that is not whole');
   const same = sizes ? sizes.getUint32(4) : 0;
   const width = sizes ? 32 : (packed?.getUint8(7) ?? 0);
   const stated = sizeBox.getUint32(8);
@@ -42,7 +43,10 @@ export function readSampleTable(table: DataView): SampleTable {
   };
   const offsets = farChunks ?? chunks;
   const offsetBytes = farChunks ? 8 : 4;
-  const chunkCount = offsets && offsets.byteLength >= 8 ? Math.min(offsets.getUint32(4), Math.floor((offsets.byteLength - 8) / offsetBytes)) : 0;
+  const chunkCount =
+    offsets && offsets.byteLength >= 8
+      ? Math.min(offsets.getUint32(4), Math.floor((offsets.byteLength - 8) / offsetBytes))
+      : 0;
   const offsetOf = (chunk: number): number =>
     farChunks ? Number(farChunks.getBigUint64(8 + 8 * chunk)) : (chunks?.getUint32(8 + 4 * chunk) ?? 0);
   const runCount = Math.min(runs.getUint32(4), Math.floor((runs.byteLength - 8) / 12));

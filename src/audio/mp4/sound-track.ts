@@ -45,7 +45,8 @@ export function findSoundTrack(index: DataView): SoundTrack {
     const table = boxAt(body, 'mdia', 'minf', 'stbl');
     const entry = table && boxAt(table, 'stsd');
     const head = boxAt(body, 'tkhd');
-    if (!table || !entry || entry.byteLength < 16 || !head || head.byteLength < 24) throw damaged('has an index that is not whole');
+    if (!table || !entry || entry.byteLength < 16 || !head || head.byteLength < 24)
+      throw damaged('has an index that is not whole');
     const codec = nameAt(entry, 12);
     const config = codec === 'mp4a' ? readConfig(part(entry, 16)) : unsupportedCodec(codec);
     if ('fault' in config) {
@@ -64,7 +65,8 @@ export function findSoundTrack(index: DataView): SoundTrack {
   throw reason ?? unsupported('has no track of sound');
 }
 
-const unsupportedCodec = (codec: string): Unreadable => unsupported(`is ${CODECS[codec] ?? `MP4 of kind ${codec}`}, which is not read`);
+const unsupportedCodec = (codec: string): Unreadable =>
+  unsupported(`is ${CODECS[codec] ?? `MP4 of kind ${codec}`}, which is not read`);
 
 /** @param entry of the table of descriptions, behind its head: fields of sound, of three versions, then boxes. */
 function readConfig(entry: DataView): AacConfig | Unreadable {

@@ -36,7 +36,7 @@ export function* readOggPackets(input: ByteInput, remarks: OggRemarks): Generato
   const table = crcTable();
   const halves = new Map<number, Uint8Array[]>();
   const ended = new Set<number>();
-  for (let searched = 0; ; ) {
+  for (let searched = 0; ;) {
     const start = input.peek(HEAD_BYTES);
     if (start.length === 0) break;
     const page = isPage(start) ? readPage(input, table) : undefined;

@@ -36,7 +36,8 @@ export async function openOpus(head: Uint8Array): Promise<OggCodec> {
       const from = Math.min(toSkip, samplesDecoded);
       toSkip -= from;
       const kept = channelData.map((samples) => samples.slice(from, samplesDecoded));
-      if (gain !== 1) for (const samples of kept) for (let n = 0; n < samples.length; n++) samples[n] = (samples[n] ?? 0) * gain;
+      if (gain !== 1)
+        for (const samples of kept) for (let n = 0; n < samples.length; n++) samples[n] = (samples[n] ?? 0) * gain;
       return { sampleRate: AUDIO_RATE, channels: kept };
     },
   };
@@ -57,7 +58,8 @@ function readLayout(head: Uint8Array, channels: number): Layout {
   const [streamCount = 0, coupledStreamCount = 0] = head.subarray(19, 21);
   const channelMappingTable = [...head.subarray(21, 21 + channels)];
   const sources = streamCount + coupledStreamCount;
-  const isWhole = channelMappingTable.length === channels && channelMappingTable.every((from) => from < sources || from === 255);
+  const isWhole =
+    channelMappingTable.length === channels && channelMappingTable.every((from) => from < sources || from === 255);
   if (streamCount === 0 || coupledStreamCount > streamCount || sources > AUDIO_CHANNELS_MAX || !isWhole)
     throw damaged('has a head that is none');
   return { streamCount, coupledStreamCount, channelMappingTable };

@@ -140,7 +140,7 @@ function createReadWord(lengths: Uint8Array): (bits: LowBitReader) => number {
       bits.skip(found & 31);
       return found >>> 5;
     }
-    for (let node = 0; ; ) {
+    for (let node = 0; ;) {
       const next = tree[node + bits.read(1)] ?? 0;
       if (next < 0) return -1 - next;
       if (next === 0) throw damaged('has a packet with a word that is none');
@@ -149,7 +149,10 @@ function createReadWord(lengths: Uint8Array): (bits: LowBitReader) => number {
   };
 }
 
-function grow(tree: number[], { code, length, word }: { readonly code: number; readonly length: number; readonly word: number }): void {
+function grow(
+  tree: number[],
+  { code, length, word }: { readonly code: number; readonly length: number; readonly word: number },
+): void {
   let node = 0;
   for (let n = 0; n < length; n++) {
     const place = node + (Math.floor(code / 2 ** (31 - n)) % 2);

@@ -31,7 +31,12 @@ export function readFloor(bits: LowBitReader, books: readonly Codebook[]): Floor
     const dimensions = bits.read(3) + 1;
     const choiceBits = bits.read(2);
     const choiceBook = choiceBits > 0 ? bits.read(8) : -1;
-    return { dimensions, choiceBits, choiceBook, books: Array.from({ length: 1 << choiceBits }, () => bits.read(8) - 1) };
+    return {
+      dimensions,
+      choiceBits,
+      choiceBook,
+      books: Array.from({ length: 1 << choiceBits }, () => bits.read(8) - 1),
+    };
   });
   const step = bits.read(2) + 1;
   const rangeBits = bits.read(4);
@@ -80,7 +85,8 @@ export function readFloor(bits: LowBitReader, books: readonly Codebook[]): Floor
       isUsed[low] = isUsed[high] = isUsed[at] = true;
       const [above, below] = [range - predicted, predicted];
       const room = 2 * Math.min(above, below);
-      if (difference >= room) finals[at] = above > below ? difference - below + predicted : predicted - difference + above - 1;
+      if (difference >= room)
+        finals[at] = above > below ? difference - below + predicted : predicted - difference + above - 1;
       else finals[at] = predicted + (difference % 2 === 1 ? -(difference + 1) / 2 : difference / 2);
     }
     return { finals, isUsed };

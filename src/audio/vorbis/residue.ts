@@ -40,7 +40,7 @@ export function readResidue(bits: LowBitReader, books: readonly Codebook[]): Res
     const parts = Math.floor((to - from) / partSize);
     const chosen = vectors.map(() => new Uint8Array(parts + classBook.dimensions));
     for (let pass = 0; pass < PASSES; pass++) {
-      for (let part = 0; part < parts; ) {
+      for (let part = 0; part < parts;) {
         if (pass === 0) {
           for (const [index, vector] of vectors.entries()) {
             if (!vector) continue;
@@ -55,7 +55,8 @@ export function readResidue(bits: LowBitReader, books: readonly Codebook[]): Res
         for (let n = 0; n < classBook.dimensions && part < parts; n++, part++) {
           for (const [index, vector] of vectors.entries()) {
             const book = vector && classes[chosen[index]?.[part] ?? 0]?.[pass];
-            if (book) addPart(bits, book, { vector, from: from + part * partSize, size: partSize, isSpread: kind === 0 });
+            if (book)
+              addPart(bits, book, { vector, from: from + part * partSize, size: partSize, isSpread: kind === 0 });
           }
         }
       }

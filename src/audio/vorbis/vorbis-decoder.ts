@@ -29,7 +29,10 @@ export function createDecodeVorbis(facts: VorbisFacts, setup: Uint8Array): Decod
     const mode = modes[bits.read(bitsOf(modes.length - 1))];
     if (!mode) throw damaged('has a packet of a mode that is none');
     const [wasLong, willBeLong] = mode.isLong ? [bits.read(1) === 1, bits.read(1) === 1] : [false, false];
-    return { block: { size: sizes[mode.isLong ? 1 : 0], isLong: mode.isLong, wasLong, willBeLong }, mapping: mode.mapping };
+    return {
+      block: { size: sizes[mode.isLong ? 1 : 0], isLong: mode.isLong, wasLong, willBeLong },
+      mapping: mode.mapping,
+    };
   };
 
   /** The block of one channel, with its slopes on. */
@@ -87,7 +90,9 @@ function overlap(tail: Float64Array | undefined, window: Float64Array): Float32A
 
 /** 4.3.1 */
 const createSlope = (size: number): Float64Array =>
-  Float64Array.from({ length: size / 2 }, (_, n) => Math.sin((Math.PI / 2) * Math.sin(((n + 0.5) / size) * Math.PI) ** 2));
+  Float64Array.from({ length: size / 2 }, (_, n) =>
+    Math.sin((Math.PI / 2) * Math.sin(((n + 0.5) / size) * Math.PI) ** 2),
+  );
 
 interface SpectraFacts {
   readonly mapping: Mapping;
@@ -106,7 +111,9 @@ function readSpectra(bits: LowBitReader, { mapping, channels, size }: SpectraFac
   for (const [a, b] of couplings) if (isThere[a] || isThere[b]) isThere[a] = isThere[b] = true;
   for (const [part, residue] of residues.entries()) {
     const own = spectra.filter((_, channel) => parts[channel] === part);
-    const wanted = spectra.flatMap((spectrum, channel) => (parts[channel] === part ? [isThere[channel] ? spectrum : undefined] : []));
+    const wanted = spectra.flatMap((spectrum, channel) =>
+      parts[channel] === part ? [isThere[channel] ? spectrum : undefined] : [],
+    );
     if (own.length > 0) readResidueOf(() => residue.read(bits, wanted, size));
   }
   for (const [size, angle] of couplings.toReversed()) uncouple(spectra[size], spectra[angle]);
