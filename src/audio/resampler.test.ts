@@ -7,14 +7,14 @@ const tone = (hertz: number, rate: number, length: number): Float32Array =>
 
 function resample(samples: Float32Array, from: number, pieces = [samples.length]): Float32Array {
   const resampler = createResampler({ from, to: 16_000 });
-  const all: number[] = [];
+  const all: Float32Array[] = [];
   for (let at = 0, turn = 0; at < samples.length; turn++) {
     const size = pieces[turn % pieces.length] ?? 1;
-    all.push(...resampler.push(samples.slice(at, at + size)));
+    all.push(resampler.push(samples.slice(at, at + size)));
     at += size;
   }
-  all.push(...resampler.end());
-  return Float32Array.from(all);
+  all.push(resampler.end());
+  return Float32Array.from(all.flatMap((part) => [...part]));
 }
 
 /** In decibels, of the middle: at the edges there is silence beside it. */

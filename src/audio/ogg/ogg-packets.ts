@@ -35,15 +35,10 @@ const STREAMS_MAX = 32;
 export function* readOggPackets(input: ByteInput, remarks: OggRemarks): Generator<OggPacket, void, undefined> {
   const table = crcTable();
   const halves = new Map<number, Uint8Array[]>();
-  const ended = new Set<number>();
   for (let searched = 0; ;) {
     const start = input.peek(HEAD_BYTES);
     if (start.length === 0) break;
     const page = isPage(start) ? readPage(input, table) : undefined;
-    if (page === 'cut') {
-      remarks.cutOff();
-      return;
-    }
     if (!page) {
       if (start.length < HEAD_BYTES) {
         remarks.cutOff();
@@ -55,7 +50,7 @@ export function* readOggPackets(input: ByteInput, remarks: OggRemarks): Generato
       continue;
     }
     searched = 0;
-    const { stream, flags, position, lengths, body } = page;
+    const { stream, flags, position, lengths, body, isCut } = page;
     let held = halves.get(stream);
     if (flags & FIRST || !(flags & CONTINUED)) held = [];
     // The beginning of what goes on here was lost.
@@ -66,6 +61,8 @@ export function* readOggPackets(input: ByteInput, remarks: OggRemarks): Generato
     let at = 0;
     let isBeginning = (flags & FIRST) !== 0;
     for (const [index, length] of lengths.entries()) {
+      // Of a page that is not whole, what is there is given; its checksum cannot tell whether that is right.
+      if (at + length > body.length) break;
       held.push(body.subarray(at, at + length));
       at += length;
       if (length === 255) {
@@ -85,9 +82,12 @@ export function* readOggPackets(input: ByteInput, remarks: OggRemarks): Generato
       isBeginning = false;
       held = [];
     }
+    if (isCut) {
+      remarks.cutOff();
+      return;
+    }
     halves.set(stream, held);
     if (flags & LAST) {
-      ended.add(stream);
       halves.delete(stream);
     }
   }
@@ -100,28 +100,30 @@ interface Page {
   readonly position: number;
   readonly lengths: Uint8Array;
   readonly body: Uint8Array;
+  /** The file ends in it. */
+  readonly isCut: boolean;
 }
 
 const isPage = ([a, b, c, d, version]: Uint8Array): boolean =>
   a === 0x4f && b === 0x67 && c === 0x67 && d === 0x53 && version === 0;
 
-/** @returns 'cut' where the file ends in it, undefined where its checksum is another. */
-function readPage(input: ByteInput, table: Uint32Array): Page | 'cut' | undefined {
+/** @returns undefined where its checksum is another. */
+function readPage(input: ByteInput, table: Uint32Array): Page | undefined {
   const count = input.peek(HEAD_BYTES)[HEAD_BYTES - 1] ?? 0;
   const head = input.peek(HEAD_BYTES + count);
-  if (head.length < HEAD_BYTES + count) return 'cut';
-  const lengths = head.slice(HEAD_BYTES);
+  const lengths = head.slice(HEAD_BYTES, HEAD_BYTES + count);
   const bodyBytes = lengths.reduce((sum, length) => sum + length, 0);
   const whole = input.peek(HEAD_BYTES + count + bodyBytes);
-  if (whole.length < HEAD_BYTES + count + bodyBytes) return 'cut';
+  const isCut = whole.length < HEAD_BYTES + count + bodyBytes;
   const view = new DataView(whole.buffer, whole.byteOffset, whole.byteLength);
-  if (crc(whole, table) !== view.getUint32(22, true)) return undefined;
+  if (!isCut && crc(whole, table) !== view.getUint32(22, true)) return undefined;
   const page = {
     stream: view.getUint32(14, true),
     flags: whole[5] ?? 0,
     position: Number(view.getBigInt64(6, true)),
     lengths,
     body: whole.slice(HEAD_BYTES + count),
+    isCut,
   };
   input.skip(whole.length);
   return page;
