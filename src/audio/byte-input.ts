@@ -10,6 +10,8 @@ export interface ByteInput {
   skip(count: number): boolean;
   /** On to a place that is known, forwards or back. @throws Unreadable where this source only goes forwards. */
   seek(to: number): void;
+  /** Bytes that are there without waiting for more. */
+  held(): number;
   /** Of the next byte, from 0. */
   at(): number;
   /** Where it is known. */
@@ -75,6 +77,7 @@ export function createByteInput({ pull, jump, sizeBytes }: ByteSource): ByteInpu
     sizeBytes,
     seek,
     at: () => at,
+    held: () => held.length - from,
     peek(count) {
       while (held.length - from < count && more());
       return held.subarray(from, from + count);

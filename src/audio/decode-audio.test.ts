@@ -17,7 +17,9 @@ const sourceOf = (bytes: Uint8Array, pieceBytes = 64 * 1024): AudioSource => ({
     ),
 });
 
-async function all(events: AsyncIterable<AudioEvent>): Promise<{ readonly samples: number[]; readonly end: AudioEvent | undefined }> {
+async function all(
+  events: AsyncIterable<AudioEvent>,
+): Promise<{ readonly samples: number[]; readonly end: AudioEvent | undefined }> {
   const samples: number[] = [];
   let end: AudioEvent | undefined;
   for await (const event of events) {
@@ -59,7 +61,8 @@ function longWav(seconds: number): AudioSource {
   };
 }
 
-const reasonOf = (end: AudioEvent | undefined): string => (end?.type === 'failed' ? `${end.fault}: ${end.reason}` : `${end?.type}`);
+const reasonOf = (end: AudioEvent | undefined): string =>
+  end?.type === 'failed' ? `${end.fault}: ${end.reason}` : `${end?.type}`;
 
 describe('a recording in a process of its own', () => {
   test('comes back as its sound, whatever it is and whatever pieces it goes in', async () => {
@@ -167,7 +170,10 @@ describe('a recording in a process of its own', () => {
     const start = () => all(one(sourceOf(recording('speech.mp3')), { signal: never }));
     const [first, second] = [start(), start()];
     await assert.rejects(start(), { kind: 'overloaded' });
-    assert.deepEqual([(await first).end?.type, (await second).end?.type, (await start()).end?.type], ['end', 'end', 'end']);
+    assert.deepEqual(
+      [(await first).end?.type, (await second).end?.type, (await start()).end?.type],
+      ['end', 'end', 'end'],
+    );
     const processes = execFileSync('ps', ['-axo', 'ppid=,args='], { encoding: 'utf8' }).split('\n');
     const children = processes.filter((line) => line.trim().startsWith(`${process.pid} `)).join();
     assert.doesNotMatch(children, /decoder-process/);

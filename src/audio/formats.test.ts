@@ -94,8 +94,12 @@ describe('a recording', () => {
   });
 
   test('of bands that are told by their energy alone has that energy', async () => {
-    const energy = (samples: Float32Array | undefined) => samples?.reduce((sum, sample) => sum + sample * sample, 0) ?? 0;
-    const [[found], [expected]] = [await channelsOf(decodeAdts, recording('noise.aac')), await referenceOf('noise.aac')];
+    const energy = (samples: Float32Array | undefined) =>
+      samples?.reduce((sum, sample) => sum + sample * sample, 0) ?? 0;
+    const [[found], [expected]] = [
+      await channelsOf(decodeAdts, recording('noise.aac')),
+      await referenceOf('noise.aac'),
+    ];
     const ratio = energy(found) / energy(expected);
     assert.ok(ratio > 0.98 && ratio < 1.02, `${ratio}`);
   });
@@ -103,7 +107,8 @@ describe('a recording', () => {
   test('in an MP4 file is the same wherever its index stands, and beside a film', async () => {
     const { samples } = await read(inputOf(recording('index-last.m4a')));
     assert.equal(samples.length, 9_920);
-    for (const name of ['index-first.m4a', 'film.mp4']) assert.deepEqual((await read(inputOf(recording(name)))).samples, samples);
+    for (const name of ['index-first.m4a', 'film.mp4'])
+      assert.deepEqual((await read(inputOf(recording(name)))).samples, samples);
     const { samples: pieces } = await read(inputOf(recording('fragments.mp4')));
     // Where nothing says where the sound begins, what the encoder put in front is there too.
     assert.deepEqual(pieces.subarray(1_024, 10_000), samples.subarray(0, 10_000 - 1_024));

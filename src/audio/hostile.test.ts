@@ -11,7 +11,17 @@ function createRandom(seed: number): (below: number) => number {
   };
 }
 
-const NAMES = ['speech.flac', 's24.wav', 'speech.mp3', 'vorbis.ogg', 'speech.opus', 'beats.aac', 'index-first.m4a', 'index-last.m4a', 'fragments.mp4'];
+const NAMES = [
+  'speech.flac',
+  's24.wav',
+  'speech.mp3',
+  'vorbis.ogg',
+  'speech.opus',
+  'beats.aac',
+  'index-first.m4a',
+  'index-last.m4a',
+  'fragments.mp4',
+];
 const TIMES = 112;
 
 /** What was changed: single bytes, a stretch that is missing or there twice, numbers of four bytes. */
@@ -47,17 +57,31 @@ describe('recordings that were made to do harm', () => {
         const { user } = process.cpuUsage(before);
         assert.ok(user < 5_000_000, `turn ${turn} took ${user / 1000} ms`);
         assert.ok(end.type === 'end' || /^The audio [a-z][^\n]+\.$/.test(end.reason));
-        assert.ok(samples.every((sample) => Number.isFinite(sample)), `turn ${turn} made numbers that are none`);
+        assert.ok(
+          samples.every((sample) => Number.isFinite(sample)),
+          `turn ${turn} made numbers that are none`,
+        );
       }
     });
   }
 
   test('bytes by chance are no recording, whatever they begin with', async () => {
     const random = createRandom(77);
-    const starts = ['', 'fLaC\0\0\0\x22', 'OggS\0\x02', 'RIFF\xff\xff\xff\xffWAVEfmt ', '\0\0\0\x18ftypM4A ', '\xff\xf1\x50\x80', '\xff\xfb\x90\x64', 'ID3\x04\0\0'];
+    const starts = [
+      '',
+      'fLaC\0\0\0\x22',
+      'OggS\0\x02',
+      'RIFF\xff\xff\xff\xffWAVEfmt ',
+      '\0\0\0\x18ftypM4A ',
+      '\xff\xf1\x50\x80',
+      '\xff\xfb\x90\x64',
+      'ID3\x04\0\0',
+    ];
     for (let turn = 0; turn < 96; turn++) {
       const bytes = Buffer.from(Array.from({ length: 20_000 }, () => random(256)));
-      const { samples } = await read(inputOf(Buffer.concat([Buffer.from(starts[turn % starts.length] ?? '', 'latin1'), bytes])));
+      const { samples } = await read(
+        inputOf(Buffer.concat([Buffer.from(starts[turn % starts.length] ?? '', 'latin1'), bytes])),
+      );
       assert.ok(samples.every((sample) => Number.isFinite(sample)));
     }
   });

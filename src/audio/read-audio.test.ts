@@ -57,14 +57,18 @@ describe('reading a recording', () => {
 
   test('takes samples without a head as what they are said to be', async () => {
     const samples = constant([16_384], 8_000);
-    const { end, samples: found } = await read(inputOf(Buffer.from(samples.buffer), [333]), { raw: { sampleRate: 8_000 } });
+    const { end, samples: found } = await read(inputOf(Buffer.from(samples.buffer), [333]), {
+      raw: { sampleRate: 8_000 },
+    });
     assert.equal(summary(end), 'pcm pcm_s16le 8000/1');
     assert.ok(found.length === 16_000 && Math.abs((found[8_000] ?? 0) - 0.5) < 0.001);
   });
 
   test('goes on to the end where a wav file does not say how long it is', async () => {
     for (const statedBytes of [0, 0xffff_ffff]) {
-      const { end } = await read(inputOf(wav({ channels: 1, sampleRate: 16_000, samples: constant([1], 500), statedBytes })));
+      const { end } = await read(
+        inputOf(wav({ channels: 1, sampleRate: 16_000, samples: constant([1], 500), statedBytes })),
+      );
       assert.ok(end.type === 'end' && end.report.samples === 500 && !end.report.isCutOff);
     }
   });
@@ -76,7 +80,16 @@ describe('reading a recording', () => {
 });
 
 describe('a recording that breaks off', () => {
-  for (const name of ['speech.flac', 's24.wav', 'speech.mp3', 'vorbis.ogg', 'speech.opus', 'speech.aac', 'index-first.m4a', 'fragments.mp4']) {
+  for (const name of [
+    'speech.flac',
+    's24.wav',
+    'speech.mp3',
+    'vorbis.ogg',
+    'speech.opus',
+    'speech.aac',
+    'index-first.m4a',
+    'fragments.mp4',
+  ]) {
     test(`gives what stands before, and says so: ${name}`, async () => {
       const bytes = recording(name);
       const whole = await read(inputOf(bytes));
@@ -89,8 +102,10 @@ describe('a recording that breaks off', () => {
   }
 
   test('before its sound begins has failed', async () => {
-    for (const bytes of [13, 30, 60]) assert.match(await failure(recording('s24.wav').subarray(0, bytes)), /^damaged: /);
-    for (const bytes of [6, 30, 60, 200]) assert.match(await failure(recording('speech.flac').subarray(0, bytes)), /^damaged: /);
+    for (const bytes of [13, 30, 60])
+      assert.match(await failure(recording('s24.wav').subarray(0, bytes)), /^damaged: /);
+    for (const bytes of [6, 30, 60, 200])
+      assert.match(await failure(recording('speech.flac').subarray(0, bytes)), /^damaged: /);
     assert.match(await failure(recording('index-last.m4a').subarray(0, 3_000)), /^damaged: .* has no (whole )?index/);
   });
 });
@@ -98,7 +113,10 @@ describe('a recording that breaks off', () => {
 describe('what is no recording', () => {
   test('says what it is', async () => {
     assert.equal(await failure(Buffer.alloc(0)), 'empty: The audio is empty.');
-    assert.equal(await failure(Buffer.from('%PDF-1.7 and so on')), 'unsupported: The audio is a PDF, which is not read.');
+    assert.equal(
+      await failure(Buffer.from('%PDF-1.7 and so on')),
+      'unsupported: The audio is a PDF, which is not read.',
+    );
     assert.equal(
       await failure(Buffer.from('<html>Not found</html>')),
       'unsupported: The audio is of a kind that is not known, or no recording.',
@@ -117,7 +135,10 @@ describe('what is no recording', () => {
 
   test('has no rate and no number of channels that nobody records', async () => {
     const samples = constant([1], 100);
-    assert.match(await failure(wav({ channels: 1, sampleRate: 1, samples })), /unsupported: .* a sampling rate of 1 Hz/);
+    assert.match(
+      await failure(wav({ channels: 1, sampleRate: 1, samples })),
+      /unsupported: .* a sampling rate of 1 Hz/,
+    );
     assert.match(await failure(wav({ channels: 1, sampleRate: 4e9, samples })), /a sampling rate of/);
     assert.match(await failure(wav({ channels: 33, sampleRate: 8_000, samples })), /33 channels, of 1 to 32/);
     assert.match(await failure(wav({ channels: 0, sampleRate: 8_000, samples })), /0 channels/);

@@ -30,7 +30,10 @@ describe('a resampler', () => {
         const found = resample(tone(hertz, from, from), from);
         const difference = found.map((sample, n) => sample - Math.sin((2 * Math.PI * hertz * n) / 16_000));
         assert.equal(found.length, 16_000);
-        assert.ok(loudness(found) - loudness(difference) > 65, `${hertz} Hz: ${loudness(found) - loudness(difference)} dB`);
+        assert.ok(
+          loudness(found) - loudness(difference) > 65,
+          `${hertz} Hz: ${loudness(found) - loudness(difference)} dB`,
+        );
       }
     });
   }

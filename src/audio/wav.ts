@@ -102,7 +102,10 @@ export function* decodeSamples(
   const turn = reader.bytes * channels;
   const stretch = Math.max(1, Math.floor(STRETCH_BYTES / turn)) * turn;
   for (let left = bytes; left >= turn;) {
-    const wanted = Math.min(stretch, left === Infinity ? stretch : left - (left % turn));
+    // What has come is given on: who speaks is not waited for.
+    input.peek(turn);
+    const held = Math.max(turn, input.held() - (input.held() % turn));
+    const wanted = Math.min(stretch, held, left === Infinity ? stretch : left - (left % turn));
     const read = input.read(wanted);
     const turns = Math.floor(read.length / turn);
     if (turns > 0) yield { sampleRate, channels: split(read, { turns, channels, reader }) };
