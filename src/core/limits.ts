@@ -1024,7 +1024,7 @@ export const TRANSCRIPTION_URL_SECONDS = 86_400;
 export const TRANSCRIPTIONS_AT_ONCE = 2;
 
 /** Ours: channels of an audio that are heard by themselves. Beyond: 400. */
-export const AUDIO_CHANNELS_MAX = 8;
+export const TRANSCRIPTION_CHANNELS_MAX = 8;
 
 /** Ours, in ms: silence between words that ends a sentence of a file. */
 export const SENTENCE_PAUSE_MS = 1_300;
@@ -1051,8 +1051,8 @@ export const REALTIME_TEXT_BYTES_MAX = 256 * 1024;
 export const REALTIME_AUDIO_BYTES_MAX = 1024 * 1024;
 
 /** wire.md E7.3: samples a second of audio that is recognised. Beyond: task-failed. */
-export const AUDIO_RATE_MIN = 8_000;
-export const AUDIO_RATE_MAX = 48_000;
+export const REALTIME_RATE_MIN = 8_000;
+export const REALTIME_RATE_MAX = 48_000;
 
 /** wire.md E7.3: ms of silence that end a sentence. Beyond: task-failed. */
 export const SENTENCE_SILENCE_MS_MIN = 200;
@@ -1082,3 +1082,39 @@ export const SOCKET_KEY_LOOK_MS = 5_000;
 
 /** Ours: ms between signs of life to a peer of whom nothing is read for a while. Clients give up after 15 s. */
 export const SOCKET_PONG_MS = 5_000;
+/** Ours: Hz of all sound inside the service; what recognition takes. */
+export const AUDIO_RATE = 16_000;
+
+/** wire.md E7.2: bytes of one recording, and hours of it. Beyond: it is refused, with the limit; so too all that follow. */
+export const AUDIO_BYTES_MAX = 2 * 1024 ** 3;
+export const AUDIO_SECONDS_MAX = 12 * 3_600;
+
+/** Ours: channels of a recording, and the sampling rates, in Hz, that it may have. */
+export const AUDIO_CHANNELS_MAX = 32;
+export const AUDIO_RATE_MIN = 4_000;
+export const AUDIO_RATE_MAX = 384_000;
+
+/** Ours: bytes of one packet or frame inside a recording. */
+export const AUDIO_PACKET_BYTES_MAX = 1024 * 1024;
+
+/** Ours: bytes of the index of an MP4 file: 12 hours in the smallest frames take a tenth of it. */
+export const AUDIO_INDEX_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Ours: ms of the processor for decoding a recording: a basis, a part of what its sound lasts, and so many for each MiB of it.
+ * Decoding takes a fiftieth of what sound lasts.
+ */
+export const AUDIO_DECODE_MS_BASE = 20_000;
+export const AUDIO_DECODE_MS_PER_SECOND = 150;
+export const AUDIO_DECODE_MS_PER_MIB = 500;
+
+/** Ours: ms by the clock in which the process that decodes neither takes bytes nor gives sound, though both are waited for. */
+export const AUDIO_STALL_MS = 120_000;
+
+/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that decodes one. */
+export const AUDIO_HEAP_MB = 256;
+export const AUDIO_RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
+
+/** Ours: recordings that are decoded at once by a process of the service, and those that may wait for it. Beyond: 503. */
+export const AUDIOS_AT_ONCE = 4;
+export const AUDIOS_WAITING_MAX = 128;

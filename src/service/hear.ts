@@ -16,7 +16,7 @@ export interface HearNeeds {
 
 /** Hears a file while its caller waits. */
 export function createHear({ catalogue, speechFor, openAudio }: HearNeeds): Hear {
-  return async ({ model, open, language, prompt }, { requestId, owner, priority, signal }) => {
+  return async ({ model, source, language, prompt }, { requestId, owner, priority, signal }) => {
     const resolved = catalogue().resolve(model, { interface: 'speech', region: owner.region });
     const { engine, release } = await speechFor(resolved);
     try {
@@ -26,7 +26,7 @@ export function createHear({ catalogue, speechFor, openAudio }: HearNeeds): Hear
           param: 'language',
         });
       }
-      const audio = openAudio(open, { channel: undefined, signal });
+      const audio = openAudio(source, { channel: undefined, signal });
       const wish = {
         id: requestId,
         owner: { workspace: owner.workspace, key: owner.keyId, ...(priority ? { priority } : {}) },
@@ -40,7 +40,7 @@ export function createHear({ catalogue, speechFor, openAudio }: HearNeeds): Hear
         const { logProbability, noSpeech } = window;
         for (const each of readSentences(window, {})) sentences.push({ ...each, logProbability, noSpeech });
       }
-      return { sentences, facts: await audio.facts() };
+      return { sentences, facts: audio.facts() };
     } catch (thrown) {
       if (!(thrown instanceof UnreadableAudio)) throw thrown;
       throw new ServiceError('invalid-request', thrown.message, { param: 'file', cause: thrown });

@@ -102,7 +102,10 @@ export function openTranscriptions(needs: OpenTranscriptionsNeeds): OpenedTransc
       ...nativeTranscription({ transcriptions, store, links, catalogue, findHotwords, strict }),
       audioTranscriptions({
         files,
-        read: ({ blob }) => blobs.read(blob),
+        sourceOf: ({ blob, sizeBytes }) => ({
+          sizeBytes,
+          read: (from) => blobs.read(blob, { start: from, end: sizeBytes - 1 }),
+        }),
         hear: createHear({ catalogue, speechFor, openAudio }),
         catalogue,
         fileBytesMax: needs.fileBytesMax,

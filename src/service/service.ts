@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createDecodeAudio } from '../audio/decode-audio.ts';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
@@ -10,8 +11,7 @@ import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
-import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
-import { ServiceError } from '../core/error.ts';
+import { listenersOf, regionsOf } from '../config/regions.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
@@ -78,6 +78,7 @@ import { logFile } from '../telemetry/log-file.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
+import { createOpenAudio } from '../transcription/opened-audio.ts';
 import { openPcmStream } from '../transcription/pcm-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
@@ -228,7 +229,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
 
-  const findHotwords: FindHotwords = (owner, id, model) => vocabularies.vocabularies.findHotwords(owner, id, model);
+  const { findHotwords } = vocabularies.vocabularies;
   const transcriptions = openTranscriptions({
     config,
     store,
@@ -238,7 +239,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     fileBytesMax: files.fileBytesMax,
     catalogue: () => catalogue,
     speechFor: speech.speechFor,
-    openAudio: openWavAudio,
+    openAudio: createOpenAudio(createDecodeAudio()),
     findHotwords,
     bell: jobBell,
     clock,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
-  AUDIO_RATE_MAX,
-  AUDIO_RATE_MIN,
+  REALTIME_RATE_MAX,
+  REALTIME_RATE_MIN,
   HOTWORD_WEIGHT_MAX,
   LANGUAGE_HINTS_MAX,
   SENTENCE_SILENCE_MS_MAX,
@@ -31,7 +31,7 @@ export type ContextInput = z.infer<typeof contextInput>;
 
 const parameters = z.object({
   format: z.string().min(1),
-  sample_rate: z.int().min(AUDIO_RATE_MIN).max(AUDIO_RATE_MAX).nullish(),
+  sample_rate: z.int().min(REALTIME_RATE_MIN).max(REALTIME_RATE_MAX).nullish(),
   vocabulary_id: z.string().nullish(),
   vocabulary: z.record(z.string(), z.int().min(1).max(HOTWORD_WEIGHT_MAX)).nullish(),
   language_hints: listOf(z.string().regex(/^[A-Za-z]{2,3}$/), { max: LANGUAGE_HINTS_MAX }).nullish(),
