@@ -31,6 +31,7 @@ export function createResampler({ from, to }: { readonly from: number; readonly 
   let made = 0;
 
   const produce = (isEnd: boolean): Float32Array => {
+    if (isEnd) held = joined(held, new Float32Array(2 * half));
     const available = heldAt + held.length;
     const count = isEnd ? Math.ceil((taken * up) / down) - made : countWithin(available - half);
     const output = new Float32Array(Math.max(0, count));
@@ -42,10 +43,7 @@ export function createResampler({ from, to }: { readonly from: number; readonly 
       if (kernel === kernels.length) [base, kernel] = [base + 1, 0];
       const weights = kernels[kernel];
       if (!weights) continue;
-      const first = base - half + 1 - heldAt;
-      let sum = 0;
-      for (let k = 0; k < weights.length; k++) sum += (weights[k] ?? 0) * (held[first + k] ?? 0);
-      output[n] = sum;
+      output[n] = product(weights, held, base - half + 1 - heldAt);
     }
     const needed = Math.floor((made * down) / up) - half;
     const dropped = Math.min(Math.max(0, needed - heldAt), held.length);
@@ -59,10 +57,7 @@ export function createResampler({ from, to }: { readonly from: number; readonly 
 
   return {
     push(samples) {
-      const joined = new Float32Array(held.length + samples.length);
-      joined.set(held);
-      joined.set(samples, held.length);
-      held = joined;
+      held = joined(held, samples);
       taken += samples.length;
       return produce(false);
     },
@@ -81,7 +76,7 @@ function createKernels({ from, to, count }: KernelFacts): {
   readonly half: number;
 } {
   const ratio = Math.min(1, to / from);
-  const half = Math.ceil(CROSSINGS / ratio);
+  const half = 2 * Math.ceil(CROSSINGS / ratio / 2);
   const cut = CUT * ratio;
   const kernels = Array.from({ length: count }, (_, kernel) => {
     const weights = Float64Array.from({ length: 2 * half }, (__, k) => {
@@ -95,6 +90,25 @@ function createKernels({ from, to, count }: KernelFacts): {
     return Float32Array.from(weights, (weight) => weight / sum);
   });
   return { kernels, half };
+}
+
+/** Four sums at once: each of them waits for its last addition. The number of weights is a multiple of four. */
+function product(weights: Float32Array, samples: Float32Array, from: number): number {
+  let [a, b, c, d] = [0, 0, 0, 0];
+  for (let k = 0, at = from; k < weights.length; k += 4, at += 4) {
+    a += (weights[k] ?? 0) * (samples[at] ?? 0);
+    b += (weights[k + 1] ?? 0) * (samples[at + 1] ?? 0);
+    c += (weights[k + 2] ?? 0) * (samples[at + 2] ?? 0);
+    d += (weights[k + 3] ?? 0) * (samples[at + 3] ?? 0);
+  }
+  return a + b + (c + d);
+}
+
+function joined(first: Float32Array, second: Float32Array): Float32Array<ArrayBuffer> {
+  const both = new Float32Array(first.length + second.length);
+  both.set(first);
+  both.set(second, first.length);
+  return both;
 }
 
 const sinc = (x: number): number => (Math.abs(x) < 1e-9 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x));

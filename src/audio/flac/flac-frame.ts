@@ -30,9 +30,15 @@ export function decodeFlacFrame(
   const scale = 2 ** (1 - head.bits);
   const sound = {
     sampleRate: head.sampleRate,
-    channels: channels.map((samples) => Float32Array.from(samples, (sample) => sample * scale)),
+    channels: channels.map((samples) => scaled(samples, scale)),
   };
   return { sound, bytes: end + 2 };
+}
+
+function scaled(samples: Float64Array, scale: number): Float32Array {
+  const floats = new Float32Array(samples.length);
+  for (let n = 0; n < floats.length; n++) floats[n] = (samples[n] ?? 0) * scale;
+  return floats;
 }
 
 /** Whole numbers in doubles, which hold 53 bits: products of 33 bits and 15 add up below that. */
@@ -95,9 +101,9 @@ function readResidual(bits: BitReader, samples: Float64Array, order: number): vo
       for (let n = from; n < to; n++) samples[n] = width === 0 ? 0 : readSigned(bits, width);
       continue;
     }
+    const unit = 2 ** parameter;
     for (let n = from; n < to; n++) {
-      const high = readUnary(bits);
-      const value = high * 2 ** parameter + readWide(bits, parameter);
+      const value = readUnary(bits) * unit + readWide(bits, parameter);
       samples[n] = value % 2 === 0 ? value / 2 : -(value + 1) / 2;
     }
   }
@@ -144,9 +150,13 @@ function readSigned(bits: BitReader, width: number): number {
 
 function crc16(bytes: Uint8Array, to: number): number {
   let crc = 0;
-  for (let at = 0; at < to; at++) {
-    crc ^= (bytes[at] ?? 0) << 8;
-    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? ((crc << 1) ^ 0x8005) & 0xffff : crc << 1;
-  }
+  for (let at = 0; at < to; at++) crc = ((crc << 8) & 0xffff) ^ (CRC[(crc >> 8) ^ (bytes[at] ?? 0)] ?? 0);
   return crc;
 }
+
+/** Of the polynomial 0x8005, by byte. */
+const CRC = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? ((crc << 1) ^ 0x8005) & 0xffff : crc << 1;
+  return crc;
+});

@@ -129,7 +129,10 @@ function pointOn([x0, y0]: Point, [x1, y1]: Point, x: number): number {
   return y1 < y0 ? y0 - off : y0 + off;
 }
 
-/** 9.2.7, with heights in steps of 140/256 decibels below 1: 10.1. */
+/** 10.1: what heights stand for, in steps of 140/256 decibels below 1. */
+const SIZES = Float64Array.from({ length: 256 }, (_, y) => 10 ** (((y - 255) * 140) / 256 / 20));
+
+/** 9.2.7 */
 function multiplyLine(spectrum: Float64Array, [x0, y0]: Point, [x1, y1]: Point): void {
   const width = x1 - x0;
   const base = Math.trunc((y1 - y0) / width);
@@ -143,6 +146,6 @@ function multiplyLine(spectrum: Float64Array, [x0, y0]: Point, [x1, y1]: Point):
       y += error >= width ? slope : base;
       if (error >= width) error -= width;
     }
-    spectrum[x] = (spectrum[x] ?? 0) * 10 ** (((Math.min(Math.max(y, 0), 255) - 255) * 140) / 256 / 20);
+    spectrum[x] = (spectrum[x] ?? 0) * (SIZES[Math.min(Math.max(y, 0), 255)] ?? 0);
   }
 }
