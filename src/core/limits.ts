@@ -1062,6 +1062,9 @@ export const SENTENCE_SILENCE_MS_DEFAULT = 1_300;
 /** wire.md E7.1: words of a list that recognition is to expect, as it comes with a recognition. Beyond: task-failed. */
 export const REALTIME_HOTWORDS_MAX = 500;
 
+/** Ours: Unicode code points of such a word that comes with a recognition. Beyond: refused. */
+export const HOTWORD_CODE_POINTS_MAX = 100;
+
 /** Ours: languages that one recognition may name. Beyond: refused. */
 export const LANGUAGE_HINTS_MAX = 20;
 

@@ -21,7 +21,7 @@ async function open(port: number) {
     headers: { authorization: 'bearer sk-good' },
   });
   const said: Said[] = [];
-  socket.on('message', (data) => said.push(JSON.parse(String(data)) as Said));
+  socket.on('message', (data: Buffer) => said.push(JSON.parse(data.toString('utf8')) as Said));
   socket.on('error', () => undefined);
   const closed = once(socket, 'close');
   await once(socket, 'open');

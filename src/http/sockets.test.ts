@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import { WebSocket } from 'ws';
@@ -50,7 +51,7 @@ function connect({ port }: Pick<TestHttp, 'port'>, path = PATH, options: ClientO
   const said: string[] = [];
   const headers: Record<string, unknown> = {};
   socket.on('upgrade', (response) => Object.assign(headers, response.headers));
-  socket.on('message', (data) => said.push(String(data)));
+  socket.on('message', (data: Buffer) => said.push(data.toString('utf8')));
   socket.on('error', () => undefined);
   return { socket, said, headers, opened: once(socket, 'open'), closed: once(socket, 'close') };
 }
@@ -58,7 +59,7 @@ function connect({ port }: Pick<TestHttp, 'port'>, path = PATH, options: ClientO
 async function refused(front: TestHttp, path: string, headers: Record<string, string>, port = front.port) {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
   socket.on('error', () => undefined);
-  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, import('node:http').IncomingMessage];
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
   let text = '';
   for await (const piece of response) text += String(piece);
   return { status: response.statusCode, headers: response.headers, body: JSON.parse(text) as Record<string, string> };

@@ -3,7 +3,6 @@ import { WebSocketServer } from 'ws';
 import { ServiceError } from '../core/error.ts';
 import { SOCKET_MESSAGE_BYTES_MAX } from '../core/limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
-import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Every } from '../lib/every.ts';
 import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
@@ -13,6 +12,7 @@ import type { Call } from './call.ts';
 import type { HttpLimits } from './limits.ts';
 import { runSocket } from './run-socket.ts';
 import type { RunningSocket } from './run-socket.ts';
+import { refusing } from './router.ts';
 import type { Served } from './router.ts';
 import { pathOf } from './target.ts';
 
@@ -65,6 +65,9 @@ export function createSockets(needs: SocketsNeeds): Sockets {
     return endpoints.find((endpoint) => endpoint.path === path);
   };
 
+  const isWanted = (request: IncomingMessage): boolean =>
+    request.headers.upgrade?.toLowerCase() === 'websocket' && endpointOf(request) !== undefined;
+
   const checkRoom = (keyId: string): void => {
     if (running.size >= limits.socketsMax)
       throw new ServiceError('overloaded', `${limits.socketsMax} websockets are open, as many as there may be.`);
@@ -114,10 +117,11 @@ export function createSockets(needs: SocketsNeeds): Sockets {
   };
 
   return {
-    isWanted: (request) => request.headers.upgrade?.toLowerCase() === 'websocket' && endpointOf(request) !== undefined,
+    isWanted,
     served(request, head) {
-      const endpoint = endpointOf(request);
-      assert(endpoint, 'only what is wanted is served');
+      const endpoint = isWanted(request) ? endpointOf(request) : undefined;
+      // Node before 24.9 does not ask what is wanted, and has let go of the request.
+      if (!endpoint) return refusing(new ServiceError('invalid-request', 'Upgrade: the protocol is not spoken here.'));
       return { operation: endpoint.operation, family: endpoint.family, run: (call) => open(endpoint, call, head) };
     },
     size: () => running.size,

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import {
   REALTIME_RATE_MAX,
   REALTIME_RATE_MIN,
-  HOTWORD_WEIGHT_MAX,
   LANGUAGE_HINTS_MAX,
   SENTENCE_SILENCE_MS_MAX,
   SENTENCE_SILENCE_MS_MIN,
 } from '../../core/limits.ts';
 import { listOf } from '../list-of.ts';
+import { isPlainObject } from '../parse.ts';
 
 // wire.md E7.3, from client to server. Null says that nothing was set.
 
@@ -33,7 +33,8 @@ const parameters = z.object({
   format: z.string().min(1),
   sample_rate: z.int().min(REALTIME_RATE_MIN).max(REALTIME_RATE_MAX).nullish(),
   vocabulary_id: z.string().nullish(),
-  vocabulary: z.record(z.string(), z.int().min(1).max(HOTWORD_WEIGHT_MAX)).nullish(),
+  /** Words and their weights. They are the caller's own text: what is wrong with them is said without naming them as fields. */
+  vocabulary: z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'must be an object' }).nullish(),
   language_hints: listOf(z.string().regex(/^[A-Za-z]{2,3}$/), { max: LANGUAGE_HINTS_MAX }).nullish(),
   semantic_punctuation_enabled: flag,
   max_sentence_silence: z.int().min(SENTENCE_SILENCE_MS_MIN).max(SENTENCE_SILENCE_MS_MAX).nullish(),

@@ -1,4 +1,10 @@
-import { REALTIME_HOTWORDS_MAX, REALTIME_PARTIAL_MS, SENTENCE_SILENCE_MS_DEFAULT } from '../../core/limits.ts';
+import {
+  HOTWORD_CODE_POINTS_MAX,
+  HOTWORD_WEIGHT_MAX,
+  REALTIME_HOTWORDS_MAX,
+  REALTIME_PARTIAL_MS,
+  SENTENCE_SILENCE_MS_DEFAULT,
+} from '../../core/limits.ts';
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Hotword } from '../../core/speech.ts';
 import { present } from '../../lib/present.ts';
@@ -53,13 +59,19 @@ export function readRecognitionWish(wire: RealtimeParameters): RecognitionWish {
   };
 }
 
-function hotwordsOf(vocabulary: Readonly<Record<string, number>>): readonly Hotword[] {
-  const words = Object.entries(vocabulary).map(([text, weight]) => ({ text: text.trim(), weight }));
+function hotwordsOf(vocabulary: Readonly<Record<string, unknown>>): readonly Hotword[] {
   const at = 'payload.parameters.vocabulary';
+  const words = Object.entries(vocabulary);
   if (words.length > REALTIME_HOTWORDS_MAX)
     throw refuse(at, `A vocabulary has at most ${REALTIME_HOTWORDS_MAX} words.`, `${words.length} words`);
-  if (words.some(({ text }) => text === '')) throw refuse(at, 'A word of a vocabulary must not be empty.', '');
-  return words;
+  return words.map(([word, weight]) => {
+    const text = word.trim();
+    if (text === '' || [...text].length > HOTWORD_CODE_POINTS_MAX)
+      throw refuse(at, `A word of a vocabulary has 1 to ${HOTWORD_CODE_POINTS_MAX} characters.`, word);
+    if (typeof weight !== 'number' || !Number.isInteger(weight) || weight < 1 || weight > HOTWORD_WEIGHT_MAX)
+      throw refuse(at, `The weight of a word is a whole number from 1 to ${HOTWORD_WEIGHT_MAX}.`, weight);
+    return { text, weight };
+  });
 }
 
 /** What is sent though nothing is asked for by it is not named: clients send their defaults. */

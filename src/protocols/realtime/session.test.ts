@@ -72,6 +72,44 @@ test('a connection takes another task when the one before has finished', async (
   assert.deepEqual(house.running, { recognitions: 0, leases: 0 });
 });
 
+test('who does not wait for task-started is heard all the same', async () => {
+  const peer = createHouse().open();
+  peer.run();
+  peer.session.binary(WORD);
+  peer.session.binary(WORD);
+  await peer.finish();
+  assert.deepEqual(
+    peer.finals().map(({ text }) => text),
+    ['w20', 'w20'],
+  );
+  assert.deepEqual(peer.closes, []);
+});
+
+test('who does not wait for task-started is not read without end', async () => {
+  let go = (): void => undefined;
+  const { needs } = createHouse();
+  const house = createHouse({
+    async speechFor(model) {
+      await new Promise<void>((resolve) => (go = resolve));
+      return await needs.speechFor(model);
+    },
+  });
+  const peer = house.open();
+  peer.run();
+  for (let count = 0; count < 12; count += 1) peer.session.binary(WORD);
+  assert.equal(peer.isHeld(), false);
+  for (let count = 0; count < 2; count += 1) peer.session.binary(WORD);
+  assert.equal(peer.isHeld(), true);
+  await until(() => house.running.recognitions === 1);
+  await until(() => {
+    go();
+    return peer.names().includes('task-started');
+  });
+  assert.equal(peer.isHeld(), false);
+  await peer.finish();
+  assert.equal(peer.finals().length, 14);
+});
+
 test('audio may be cut anywhere: the sentences are the same', async () => {
   const audio = levels([300, 0], [700, 20], [300, 60], [1_500, 0], [900, 41], [1_400, 0], [2_000, 22], [700, 61]);
   const file = wav(pcm(audio));
@@ -113,12 +151,15 @@ const FINISH = command('finish-task', { input: {} });
 
 const OUT_OF_ORDER: readonly (readonly [name: string, steps: readonly Step[], says: RegExp])[] = [
   ['audio before run-task', [binary], /^Audio came without a task/],
-  ['audio before task-started', [(peer) => peer.run(), binary], /^Audio came before task-started\.$/],
   ['audio after finish-task', [start, say(FINISH), binary], /^Audio came after finish-task\.$/],
   ['a second run-task', [start, say(runTask({}, {}, OTHER))], /^Task 0123456789abcdef0123456789abcdef has not ended/],
   ['a second run-task at once', [(peer) => peer.run(), say(runTask())], /has not ended on this connection/],
   ['finish-task without a task', [say(FINISH)], /^finish-task came without a task/],
-  ['finish-task before task-started', [(peer) => peer.run(), say(FINISH)], /^finish-task came before task-started/],
+  [
+    'audio after finish-task, both before task-started',
+    [(peer) => peer.run(), say(FINISH), binary],
+    /^Audio came after finish-task/,
+  ],
   ['finish-task twice', [start, say(FINISH), say(FINISH)], /^finish-task came after finish-task/],
   [
     'finish-task of another task',
@@ -174,8 +215,19 @@ const REFUSED: readonly (readonly [parameters: object, code: string, says: RegEx
   [{ max_sentence_silence: 6_001 }, 'InvalidParameter', /max_sentence_silence must be at most 6000, got 6001/],
   [{ heartbeat: 'yes' }, 'InvalidParameter', /heartbeat must be true or false/],
   [{ speech_noise_threshold: 2 }, 'InvalidParameter', /speech_noise_threshold must be at most 1/],
-  [{ vocabulary: { Parley: 6 } }, 'InvalidParameter', /vocabulary\.Parley must be at most 5, got 6/],
-  [{ vocabulary: { ' ': 4 } }, 'InvalidParameter', /must not be empty/],
+  [
+    { vocabulary: { Parley: 6 } },
+    'InvalidParameter',
+    /whole number from 1 to 5\. \(payload\.parameters\.vocabulary: 6\)/,
+  ],
+  [{ vocabulary: { Parley: '4' } }, 'InvalidParameter', /whole number from 1 to 5/],
+  [{ vocabulary: { ' ': 4 } }, 'InvalidParameter', /has 1 to 100 characters/],
+  [{ vocabulary: ['Parley'] }, 'InvalidParameter', /vocabulary must be an object, got an array of 1/],
+  [
+    { vocabulary: Object.fromEntries(Array.from({ length: 501 }, (_, at) => [`w${at}`, 1])) },
+    'InvalidParameter',
+    /at most 500 words/,
+  ],
   [{ vocabulary_id: 'vocab-b-1' }, 'NotFound', /no such vocabulary/],
   [{ language_hints: ['english'] }, 'InvalidParameter', /two or three letters/],
   [{ language_hints: ['xx'] }, 'InvalidParameter', /knows en, zh, de.*language_hints: "xx"/],
@@ -188,7 +240,7 @@ const REFUSED: readonly (readonly [parameters: object, code: string, says: RegEx
 ];
 
 for (const [parameters, code, says] of REFUSED) {
-  test(`refuses ${JSON.stringify(parameters)}`, async () => {
+  test(`refuses ${JSON.stringify(parameters).slice(0, 80)}`, async () => {
     const house = createHouse();
     const peer = house.open();
     await peer.start(parameters);

@@ -23,10 +23,15 @@ export interface SessionNeeds extends BeginNeeds, RecordNeeds {
 /** Where a connection stands. One recognition at a time runs on it. */
 type State =
   | { readonly type: 'idle'; readonly since: number }
-  /** A run-task came, and its task-started did not go yet. */
-  | { readonly type: 'starting'; readonly taskId: string; readonly settle: Settle }
+  /** A run-task came, and its task-started did not go yet. Some clients do not wait for it: what they say waits here. */
+  | { readonly type: 'starting'; readonly taskId: string; readonly settle: Settle; readonly early: Early }
   | { readonly type: 'running' | 'finishing'; readonly taskId: string; readonly task: Task; readonly settle: Settle }
   | { readonly type: 'over' };
+
+interface Early {
+  readonly steps: (() => void)[];
+  bytes: number;
+}
 
 interface FailOptions {
   /** Where no task is there to tell it of. */
@@ -34,6 +39,11 @@ interface FailOptions {
   readonly failure?: Failure;
   readonly code?: number;
 }
+
+/** What comes before task-started and is kept for it: a message of the greatest length, or as much. Beyond: nothing more is read. */
+const EARLY_BYTES_MAX = REALTIME_AUDIO_BYTES_MAX;
+/** What a message takes besides its bytes. */
+const EARLY_STEP_BYTES = 256;
 
 const SHUTTING_DOWN = 'The service is shutting down.';
 
@@ -65,7 +75,8 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
 
   const start = ({ taskId, asked, unknown }: RunTaskWish): void => {
     const settle = recordRecognition({ taskId, model: asked.model }, context, needs);
-    const starting: State = { type: 'starting', taskId, settle };
+    const early: Early = { steps: [], bytes: 0 };
+    const starting: State = { type: 'starting', taskId, settle, early };
     state = starting;
     const begin = async (): Promise<void> => {
       if (isDraining) throw new ServiceError('overloaded', SHUTTING_DOWN);
@@ -73,8 +84,10 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
       keyLookedAt = clock.monotonic();
       const begun = await beginTask(asked, context.owner, needs);
       // Whoever has left meanwhile needs it no more.
-      if (state === starting) run(taskId, begun, { settle, ignored: [...begun.wish.ignored, ...unknown] });
-      else begun.release();
+      if (state !== starting) return begun.release();
+      run(taskId, begun, { settle, ignored: [...begun.wish.ignored, ...unknown] });
+      if (early.bytes > EARLY_BYTES_MAX) peer.release();
+      for (const step of early.steps) step();
     };
     begin().catch((thrown: unknown) => {
       if (state === starting) fail(ServiceError.from(thrown));
@@ -113,6 +126,21 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
     peer.send(taskStarted(taskId, ignored));
   };
 
+  const wait = (early: Early, step: () => void, bytes: number): void => {
+    const isRoom = early.bytes <= EARLY_BYTES_MAX;
+    early.steps.push(step);
+    early.bytes += bytes + EARLY_STEP_BYTES;
+    if (isRoom && early.bytes > EARLY_BYTES_MAX) peer.hold();
+  };
+
+  const refusing = (step: () => void): void => {
+    try {
+      step();
+    } catch (thrown) {
+      fail(ServiceError.from(thrown));
+    }
+  };
+
   const obey = (message: Message): void => {
     const { action, taskId } = message;
     if (state.type === 'over') return;
@@ -125,11 +153,20 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
     if (state.type === 'idle') throw outOfOrder(`${action} came without a task: run-task comes first.`);
     if (taskId.toLowerCase() !== state.taskId.toLowerCase())
       throw outOfOrder(`${action} names another task than the one that runs, which is ${state.taskId}.`);
-    if (state.type === 'starting') throw outOfOrder(`${action} came before task-started.`);
+    if (state.type === 'starting') return wait(state.early, () => refusing(() => obey(message)), 0);
     if (state.type === 'finishing') throw outOfOrder(`${action} came after finish-task.`);
     if (action === 'continue-task') return state.task.setContext(contextOf(message.input));
     state = { ...state, type: 'finishing' };
     state.task.finish();
+  };
+
+  const hear = (bytes: Uint8Array): void => {
+    if (state.type === 'over') return;
+    if (state.type === 'running') return state.task.push(bytes);
+    if (state.type === 'starting') return wait(state.early, () => refusing(() => hear(bytes)), bytes.length);
+    throw outOfOrder(
+      state.type === 'idle' ? 'Audio came without a task: run-task comes first.' : 'Audio came after finish-task.',
+    );
   };
 
   return {
@@ -142,13 +179,13 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
       }
     },
     binary(message) {
-      if (state.type === 'over') return;
-      if (message.length > REALTIME_AUDIO_BYTES_MAX) {
-        const refusal = `A message of audio may have at most ${REALTIME_AUDIO_BYTES_MAX} bytes.`;
-        return fail(new ServiceError('too-large', refusal));
-      }
-      if (state.type === 'running') return state.task.push(message);
-      fail(outOfOrder(`Audio came ${AUDIO_TOO[state.type]}.`));
+      refusing(() => {
+        if (message.length > REALTIME_AUDIO_BYTES_MAX) {
+          const refusal = `A message of audio may have at most ${REALTIME_AUDIO_BYTES_MAX} bytes.`;
+          throw new ServiceError('too-large', refusal);
+        }
+        hear(message);
+      });
     },
     tick() {
       const now = clock.monotonic();
@@ -177,11 +214,5 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
     },
   };
 }
-
-const AUDIO_TOO = {
-  idle: 'without a task: it comes after task-started',
-  starting: 'before task-started',
-  finishing: 'after finish-task',
-} as const;
 
 const outOfOrder = (message: string): ServiceError => new ServiceError('invalid-request', message);
