@@ -11,6 +11,8 @@ import {
   KEEP_ALIVE_MS,
   QUEUE_PLACES_MAX,
   QUEUE_WAIT_MS_MAX,
+  VOCABULARIES_MAX,
+  VOCABULARY_ENTRIES_MAX,
 } from '../core/limits.ts';
 import { REGION_IDS } from '../core/region.ts';
 
@@ -196,11 +198,25 @@ export const ConfigSchema = z.strictObject({
       MAPPING,
     )
     .prefault({}),
+  /** Words that recognition is to expect. */
+  vocabularies: z
+    .strictObject(
+      {
+        /** Vocabularies of a workspace in a region, of all models together. */
+        listsMax: whole(1, 100_000).default(VOCABULARIES_MAX),
+        /** Entries of one. */
+        entriesMax: whole(1, 10_000).default(VOCABULARY_ENTRIES_MAX),
+      },
+      MAPPING,
+    )
+    .prefault({}),
   speech: z
     .strictObject(
       {
         /** Realtime recognitions at a time, of all processes together; default: one for each processor. */
         sessionsMax: whole(1, 10_000).optional(),
+        /** Hosts, addresses and networks that audio may be fetched from although they are not public, as of `callbacks.allow`. */
+        allow: listOf(text).default([]),
       },
       MAPPING,
     )

@@ -10,6 +10,7 @@ export const ERROR_KINDS = [
   'workspace-denied',
   'not-found',
   'file-not-found',
+  'resource-not-found',
   'model-not-found',
   'model-not-supported',
   'method-not-allowed',

@@ -671,6 +671,26 @@ export const BACKGROUND_WAIT_MS = 600_000;
 /** Ours: ms between its tries meanwhile. */
 export const BACKGROUND_RETRY_MS = 1_000;
 
+/** wire.md E7.1: vocabularies of a workspace in a region, and entries of one. Configurable. Beyond: 400. */
+export const VOCABULARIES_MAX = 10;
+export const VOCABULARY_ENTRIES_MAX = 500;
+
+/** Specification, E7: characters of a vocabulary's prefix. Beyond: 400. */
+export const VOCABULARY_PREFIX_CHARS_MAX = 10;
+
+/** Ours: characters of the name of the model that a vocabulary is for. Beyond: 400. */
+export const TARGET_MODEL_CHARS_MAX = 128;
+
+/** Specification, E7: Unicode code points of an entry where one of them is not ASCII, and words of any other. Beyond: 400. */
+export const HOTWORD_CODE_POINTS_MAX = 15;
+export const HOTWORD_WORDS_MAX = 7;
+
+/** Ours: characters of an entry that is ASCII alone: a word of it has no limit of its own. Beyond: 400. */
+export const HOTWORD_ASCII_CHARS_MAX = 256;
+
+/** Specification, E7: the weight of an entry; 1 is the least. Beyond: 400. */
+export const HOTWORD_WEIGHT_MAX = 5;
+
 /** Ours: ms between looks for what has passed its age. */
 export const RETENTION_LOOK_MS = 3_600_000;
 
@@ -945,6 +965,9 @@ export const JOBS_AT_ONCE_DEFAULT = 8;
 /** Ours: waiting jobs that one process ends at a time because they were cancelled; for that they need no place. Beyond: they wait. */
 export const JOBS_CANCELLED_AT_ONCE = 16;
 
+/** Ours: the part of a kind's places in a process that one workspace never takes, whole places only. Beyond: its jobs wait. */
+export const JOBS_PART_OF_OTHERS = 0.25;
+
 /** Ours: ms between looks for jobs that are due, and for those among one's own that another process has cancelled. */
 export const JOB_LOOK_MS = 1_000;
 
@@ -1006,12 +1029,8 @@ export const TRANSCRIPTION_URL_SECONDS = 86_400;
 /** Ours: transcriptions that one process works at. Beyond: they wait. The engine has one place for all. */
 export const TRANSCRIPTIONS_AT_ONCE = 2;
 
-/** Ours: words of a filter, and characters of one. Beyond: 400. */
-export const WORD_FILTER_WORDS_MAX = 1_000;
-export const WORD_FILTER_CHARACTERS_MAX = 100;
-
 /** Ours: channels of an audio that are heard by themselves. Beyond: 400. */
-export const AUDIO_CHANNELS_MAX = 8;
+export const TRANSCRIPTION_CHANNELS_MAX = 8;
 
 /** Ours, in ms: silence between words that ends a sentence of a file. */
 export const SENTENCE_PAUSE_MS = 1_300;
@@ -1039,8 +1058,8 @@ export const REALTIME_TEXT_BYTES_MAX = 256 * 1024;
 export const REALTIME_AUDIO_BYTES_MAX = 1024 * 1024;
 
 /** wire.md E7.3: samples a second of audio that is recognised. Beyond: task-failed. */
-export const AUDIO_RATE_MIN = 8_000;
-export const AUDIO_RATE_MAX = 48_000;
+export const REALTIME_RATE_MIN = 8_000;
+export const REALTIME_RATE_MAX = 48_000;
 
 /** wire.md E7.3: ms of silence that end a sentence. Beyond: task-failed. */
 export const SENTENCE_SILENCE_MS_MIN = 200;
@@ -1049,9 +1068,6 @@ export const SENTENCE_SILENCE_MS_DEFAULT = 1_300;
 
 /** wire.md E7.1: words of a list that recognition is to expect, as it comes with a recognition. Beyond: task-failed. */
 export const REALTIME_HOTWORDS_MAX = 500;
-
-/** Specification, E7: the weight of such a word is 1 to 5. Beyond: refused. */
-export const HOTWORD_WEIGHT_MAX = 5;
 
 /** Ours: Unicode code points of such a word that comes with a recognition. Beyond: refused. */
 export const HOTWORD_CODE_POINTS_MAX = 100;
@@ -1082,3 +1098,40 @@ export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
 
 /** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
 export const SMALL_VECTOR_TOKENS_MAX = 512;
+
+/** Ours: Hz of all sound inside the service; what recognition takes. */
+export const AUDIO_RATE = 16_000;
+
+/** wire.md E7.2: bytes of one recording, and hours of it. Beyond: it is refused, with the limit; so too all that follow. */
+export const AUDIO_BYTES_MAX = 2 * 1024 ** 3;
+export const AUDIO_SECONDS_MAX = 12 * 3_600;
+
+/** Ours: channels of a recording, and the sampling rates, in Hz, that it may have. */
+export const AUDIO_CHANNELS_MAX = 32;
+export const AUDIO_RATE_MIN = 4_000;
+export const AUDIO_RATE_MAX = 384_000;
+
+/** Ours: bytes of one packet or frame inside a recording. */
+export const AUDIO_PACKET_BYTES_MAX = 1024 * 1024;
+
+/** Ours: bytes of the index of an MP4 file: 12 hours in the smallest frames take a tenth of it. */
+export const AUDIO_INDEX_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Ours: ms of the processor for decoding a recording: a basis, a part of what its sound lasts, and so many for each MiB of it.
+ * Decoding takes a fiftieth of what sound lasts.
+ */
+export const AUDIO_DECODE_MS_BASE = 20_000;
+export const AUDIO_DECODE_MS_PER_SECOND = 150;
+export const AUDIO_DECODE_MS_PER_MIB = 500;
+
+/** Ours: ms by the clock in which the process that decodes neither takes bytes nor gives sound, though both are waited for. */
+export const AUDIO_STALL_MS = 120_000;
+
+/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that decodes one. */
+export const AUDIO_HEAP_MB = 256;
+export const AUDIO_RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
+
+/** Ours: recordings that are decoded at once by a process of the service, and those that may wait for it. Beyond: 503. */
+export const AUDIOS_AT_ONCE = 4;
+export const AUDIOS_WAITING_MAX = 128;

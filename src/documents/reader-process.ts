@@ -2,6 +2,8 @@
 // always sees how long it takes and how much memory all of it holds, and ends both in one.
 import { Worker } from 'node:worker_threads';
 import { assert } from '../lib/assert.ts';
+import { ownFile } from '../lib/sealed-process.ts';
+import { watchCost } from '../lib/watch-cost.ts';
 import { WAIT_FACTOR } from './document.ts';
 import type { Extracted, ReadingLimits } from './document.ts';
 import type { ReaderTask } from './reader-thread.ts';
@@ -18,34 +20,27 @@ export type ReaderReport =
   | { readonly type: 'text'; readonly kind: string; readonly chars: number; readonly bytes: number }
   | { readonly type: 'failed'; readonly reason: string };
 
-/** Ours: ms between looks at the time that was used and the memory that is held. */
-const LOOK_MS = 25;
-
 let hasTold = false;
 
 const { order, document } = await takeIn();
 const { limits } = order;
 const task: ReaderTask = { bytes: document, name: order.name, textBytesMax: limits.textBytesMax };
-const thread = new Worker(
-  new URL(`./reader-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url),
-  {
-    workerData: task,
-    transferList: [document.buffer],
-    env: {},
-    stdout: true,
-    stderr: true,
-    resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
-  },
-);
+const thread = new Worker(ownFile(new URL('./reader-thread', import.meta.url)), {
+  workerData: task,
+  transferList: [document.buffer],
+  env: {},
+  stdout: true,
+  stderr: true,
+  resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
+});
 const tooLong = (): void => tell(failed(`takes longer than ${limits.msMax} ms to read`));
 // What counts is the time it works: on a busy machine it may have to wait several times as long.
 const timer = setTimeout(tooLong, limits.msMax * WAIT_FACTOR);
-const usedBefore = process.cpuUsage();
-const look = setInterval(() => {
-  const { user, system } = process.cpuUsage(usedBefore);
-  if ((user + system) / 1000 > limits.msMax) tooLong();
-  if (process.memoryUsage.rss() > limits.residentBytesMax) tell(failed('takes too much memory to read'));
-}, LOOK_MS);
+const unwatch = watchCost({
+  msMax: () => limits.msMax,
+  residentBytesMax: limits.residentBytesMax,
+  onOver: (limit) => (limit === 'time' ? tooLong() : tell(failed('takes too much memory to read'))),
+});
 thread.on('message', (result: Extracted) => tell(result));
 thread.on('error', (error) =>
   tell(
@@ -62,7 +57,7 @@ function tell(result: Extracted): void {
   if (hasTold) return;
   hasTold = true;
   clearTimeout(timer);
-  clearInterval(look);
+  unwatch();
   const text = result.type === 'text' ? result.text : new Uint8Array();
   const report: ReaderReport =
     result.type === 'text'

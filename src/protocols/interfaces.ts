@@ -128,6 +128,7 @@ export const INTERFACES = {
     family: 'native',
     regions: BEIJING_SINGAPORE,
     routes: [post('/api/v1/services/audio/asr/customization')],
+    needs: 'speech',
   },
   transcription: {
     name: 'Speech recognition',

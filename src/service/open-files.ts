@@ -13,7 +13,7 @@ import type { Endpoint } from '../protocols/endpoint.ts';
 import { createZonedTime } from '../protocols/fields/zoned-time.ts';
 import { nativeFiles } from '../protocols/native/files/endpoints.ts';
 import type { FileLimits, Files } from '../resources/files/file.ts';
-import { createLinks, DOWNLOADS_PATH } from '../resources/files/links.ts';
+import { createLinks, DOWNLOADS_PATH, type Links } from '../resources/files/links.ts';
 import { createFiles } from '../resources/files/service.ts';
 import { startFileSweep } from '../resources/files/sweep.ts';
 import type { JobBell } from '../resources/jobs/job-bell.ts';
@@ -39,6 +39,10 @@ export interface OpenedFiles {
   readonly texts: Texts;
   readonly blobs: BlobStore;
   readonly limitsOf: (workspace: string) => FileLimits;
+  /** Signed addresses below a path. */
+  readonly linksAt: (path: string, seconds: number) => Links;
+  /** Of one file, in any workspace. */
+  readonly fileBytesMax: number;
   readonly endpoints: readonly Endpoint[];
   close(): Promise<void>;
 }
@@ -52,13 +56,10 @@ export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
   const files = createFiles({ store, blobs, clock, log, bell, limitsOf: limits });
   const texts = createTexts({ store, blobs });
   const sweeper = sweeps ? startFileSweep({ store, blobs, clock, log }) : undefined;
-  const links = createLinks({
-    secret: await downloadSecret(join(config.data, 'download-secret')),
-    baseOf: (region) => config.publicUrl ?? listensAt(region),
-    seconds: config.files.urlSeconds,
-    path: DOWNLOADS_PATH,
-    clock,
-  });
+  const secret = await downloadSecret(join(config.data, 'download-secret'));
+  const baseOf = (region: RegionId): string => config.publicUrl ?? listensAt(region);
+  const linksAt = (path: string, seconds: number): Links => createLinks({ secret, baseOf, seconds, path, clock });
+  const links = linksAt(DOWNLOADS_PATH, config.files.urlSeconds);
   const time = createZonedTime(config.timezone);
   const most = largestOf(config);
   return {
@@ -66,6 +67,8 @@ export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
     texts,
     blobs,
     limitsOf: limits,
+    linksAt,
+    fileBytesMax: most.fileBytesMax,
     endpoints: [
       ...nativeFiles({ files, links, texts, time, uploadBytesMax: most.totalBytesMax }),
       ...compatibleFiles({ files, texts, time, fileBytesMax: most.fileBytesMax, strict: config.strict }),

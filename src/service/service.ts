@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createDecodeAudio } from '../audio/decode-audio.ts';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
@@ -10,9 +11,7 @@ import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
-import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
-import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
-import { ServiceError } from '../core/error.ts';
+import { listenersOf, regionsOf } from '../config/regions.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
@@ -57,7 +56,6 @@ import { fineTunes } from '../protocols/native/fine-tunes/endpoint.ts';
 import { multimodalGeneration, textGeneration } from '../protocols/native/generation/endpoint.ts';
 import { nativeModelList } from '../protocols/native/models/endpoint.ts';
 import { textRerank } from '../protocols/native/rerank/endpoint.ts';
-import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { responseJob } from '../jobs/kinds/response.ts';
@@ -73,7 +71,6 @@ import { createRunBell } from '../resources/responses/run-bell.ts';
 import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
-import { noTasks } from '../resources/tasks/task.ts';
 import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
 import { createLog } from '../telemetry/log.ts';
@@ -81,15 +78,20 @@ import { logFile } from '../telemetry/log-file.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
+import { createOpenAudio } from '../transcription/opened-audio.ts';
 import { openPcmStream } from '../transcription/pcm-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
+import type { ReachedRegion } from './addresses.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
+import { openVocabularies } from './open-vocabularies.ts';
 import { openSpeech } from './open-speech.ts';
+import { openTranscriptions } from './open-transcriptions.ts';
 import { createModelEngines } from './model-engines.ts';
 import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
@@ -125,10 +127,7 @@ export interface ListenAddress {
   /** What the address itself leads to, without a host name that says otherwise. */
   readonly region: RegionId;
   readonly url: string;
-  readonly regions: readonly {
-    readonly id: RegionId;
-    readonly hosts: readonly { readonly pattern: string; readonly isDeprecated: boolean }[];
-  }[];
+  readonly regions: readonly ReachedRegion[];
 }
 
 export interface Service {
@@ -213,6 +212,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
   const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
+  const vocabularies = openVocabularies({ config, store, clock, catalogue, engines });
   const answerCheck = createAnswerCheck();
   const speech = openSpeech({ kind: config.engine.kind });
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
@@ -228,6 +228,24 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
   const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
+
+  const { findHotwords } = vocabularies.vocabularies;
+  const transcriptions = openTranscriptions({
+    config,
+    store,
+    blobs,
+    files: files.files,
+    linksAt: files.linksAt,
+    fileBytesMax: files.fileBytesMax,
+    catalogue: () => catalogue,
+    speechFor: speech.speechFor,
+    openAudio: createOpenAudio(createDecodeAudio()),
+    findHotwords,
+    bell: jobBell,
+    clock,
+    log,
+    sweeps,
+  });
 
   const interfaces = [
     'chat',
@@ -266,11 +284,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
     ...batches.endpoints,
+    ...vocabularies.endpoints,
     ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
-    taskGet({ tasks: noTasks }),
-    taskList({ tasks: noTasks }),
-    taskCancel({ tasks: noTasks }),
+    ...transcriptions.endpoints,
     ...fineTunes(),
     realtimePlain(),
   ];
@@ -283,7 +300,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const recognition = realtime({
     catalogue: () => catalogue,
     speechFor: (model) => speech.speechFor(model),
-    findHotwords: noVocabularies,
+    findHotwords,
     openAudio: openPcmStream,
     // Processes share connections out evenly, more or less; so they do with what runs on them.
     places: createPlaces(Math.max(1, Math.floor(config.speech.sessionsMax / config.workers))),
@@ -321,6 +338,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     handlers: overrides.jobHandlers ?? {
       ...batchJobs,
       extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
+      ...transcriptions.jobs,
       response: responseJob({
         background,
         bell: runBell,
@@ -403,17 +421,13 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await answerCheck.close();
       await retention.close();
       await batches.close();
+      await transcriptions.close();
       await pastEvents?.close();
       await files.close();
       await store.close();
     },
   };
 }
-
-const noVocabularies = (): Promise<never> =>
-  Promise.reject(
-    new ServiceError('unsupported', 'Vocabularies are not served by this version.', { param: 'vocabulary_id' }),
-  );
 
 /** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
@@ -468,43 +482,6 @@ async function preferredProgram(
     log.info('a server program runs our weights', { program: path, version });
   }
   return path;
-}
-
-/** Listeners and host rules in http's words. */
-function addressesOf(config: Config, { isShared }: { isShared: boolean }) {
-  return {
-    listeners: listenersOf(config).map(({ host, port, fallback: { id, deprecated } }) => ({
-      host,
-      port,
-      region: id,
-      isShared,
-      ...toDeprecation(deprecated),
-    })),
-    hosts: hostRulesOf(config).map(({ pattern, id, deprecated }) => ({
-      pattern,
-      region: id,
-      ...toDeprecation(deprecated),
-    })),
-  };
-}
-
-const toDeprecation = (deprecated: RegionConfig['deprecated']) =>
-  deprecated
-    ? { deprecated: { since: Math.floor(Date.parse(deprecated.since) / 1000), successor: deprecated.link } }
-    : {};
-
-/** An address that stands for all of a machine is none to call. */
-const reachableAs = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:');
-
-/** The regions of a socket in the order of the configuration, each with the names that lead to it; those to go are last. */
-function reachedBy(listener: ConfiguredListener | undefined, config: Config): ListenAddress['regions'] {
-  const rules = hostRulesOf(config).toSorted((one, other) => Number(!!one.deprecated) - Number(!!other.deprecated));
-  return (listener?.regions ?? []).map(({ id }) => ({
-    id,
-    hosts: rules
-      .filter((rule) => rule.id === id)
-      .map(({ pattern, deprecated }) => ({ pattern, isDeprecated: deprecated !== undefined })),
-  }));
 }
 
 /** Made at the first start; opens /ready and /metrics to machines elsewhere. */

@@ -23,6 +23,7 @@ import type { Database } from './schema/database.ts';
 import { createTaskStore, type TaskStore } from './tasks.ts';
 import { createTextStore, type TextStore } from './texts.ts';
 import { createTranscriptionStore, type TranscriptionStore } from './transcriptions.ts';
+import { createVocabularyStore, type VocabularyStore } from './vocabularies.ts';
 
 /** The nouns, each with all of its SQL. */
 export interface Tables {
@@ -40,6 +41,7 @@ export interface Tables {
   readonly tasks: TaskStore;
   readonly texts: TextStore;
   readonly transcriptions: TranscriptionStore;
+  readonly vocabularies: VocabularyStore;
 }
 
 /** Every failure of the database is a ServiceError `internal` with the reason as its cause; `overloaded` where its disk is full. */
@@ -99,6 +101,7 @@ const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   tasks: createTaskStore(db, run),
   texts: createTextStore(db, run),
   transcriptions: createTranscriptionStore(db, run),
+  vocabularies: createVocabularyStore(db, run),
 });
 
 async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {

@@ -11,6 +11,8 @@ export interface PartRecord {
   readonly source: string;
   readonly state: TranscriptionPartsTable['state'];
   readonly sourceBlob: string | undefined;
+  /** Bytes of that blob, once it is there. */
+  readonly sourceBytes: number | undefined;
   /** JSON of what is known of an audio that was heard to its end. */
   readonly facts: string | undefined;
   /** Why one has failed, in the words of its interface. */
@@ -43,7 +45,7 @@ export interface TranscriptionStore {
   insert(taskId: string, sources: readonly string[]): Promise<void>;
   parts(taskId: string): Promise<readonly PartRecord[]>;
   /** Says where its bytes are going to be, before they are written; undefined: nowhere any more. */
-  setSourceBlob(taskId: string, number: number, blob: string | undefined): Promise<void>;
+  setSource(taskId: string, number: number, source: { blob: string; bytes?: number } | undefined): Promise<void>;
   /** Of no effect where there is one of that number: whoever comes later heard the same. */
   addWindow(channel: AudioChannel, window: WindowRecord & { readonly number: number }): Promise<void>;
   /** In their order. */
@@ -75,10 +77,10 @@ export function createTranscriptionStore(db: Kysely<Database>, run: Run): Transc
           .execute();
         return rows.map(decode);
       }),
-    setSourceBlob: (taskId, number, blob) =>
+    setSource: (taskId, number, source) =>
       run(async () => {
         await updatePart(taskId, number)
-          .set({ source_blob: blob ?? null })
+          .set({ source_blob: source?.blob ?? null, source_bytes: source?.bytes ?? null })
           .execute();
       }),
     addWindow: ({ taskId, part, channel }, { number, endSample, text }) =>
@@ -136,6 +138,7 @@ const decode = (row: Selectable<TranscriptionPartsTable>): PartRecord => ({
   source: row.source,
   state: row.state,
   sourceBlob: row.source_blob ?? undefined,
+  sourceBytes: row.source_bytes ?? undefined,
   facts: row.facts ?? undefined,
   code: row.code ?? undefined,
   message: row.message ?? undefined,

@@ -133,14 +133,23 @@ for (const { name, dialect } of DIALECTS) {
 
     it('ends an audio once', async () => {
       await store.transcriptions.insert('e', ['x', 'y']);
-      await store.transcriptions.setSourceBlob('e', 0, 'audio_1');
+      await store.transcriptions.setSource('e', 0, { blob: 'audio_1' });
       assert.deepEqual([...(await store.transcriptions.known(['audio_1', 'audio_2']))], ['audio_1']);
+      await store.transcriptions.setSource('e', 1, { blob: 'audio_2', bytes: 3_000_000_000 });
+      assert.equal((await store.transcriptions.parts('e'))[1]?.sourceBytes, 3_000_000_000);
+      await store.transcriptions.setSource('e', 1, undefined);
       assert.equal(await store.transcriptions.endPart('e', 0, { state: 'succeeded', facts: '{}' }), true);
       const late = { state: 'failed', code: 'DECODE_ERROR', message: 'm' } as const;
       assert.equal(await store.transcriptions.endPart('e', 0, late), false);
       assert.equal(await store.transcriptions.endPart('e', 1, late), true);
-      await store.transcriptions.setSourceBlob('e', 0, undefined);
-      const none = { sourceBlob: undefined, facts: undefined, code: undefined, message: undefined };
+      await store.transcriptions.setSource('e', 0, undefined);
+      const none = {
+        sourceBlob: undefined,
+        sourceBytes: undefined,
+        facts: undefined,
+        code: undefined,
+        message: undefined,
+      };
       assert.deepEqual(await store.transcriptions.parts('e'), [
         { ...none, number: 0, source: 'x', state: 'succeeded', facts: '{}' },
         { ...none, number: 1, source: 'y', state: 'failed', code: 'DECODE_ERROR', message: 'm' },

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { AudioSource } from '../../audio/decode-audio.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Ids } from '../../core/id.ts';
@@ -22,16 +23,14 @@ export class PartFailure extends Error {
 
 /** Where the bytes of audios come from. */
 export interface AudioSources {
-  /** Brings it here, if that is still to be done. @returns the name of its blob. @throws PartFailure. */
-  fetch(job: JobRecord, part: PartRecord, signal: AbortSignal): Promise<string>;
-  /** @throws PartFailure where it was deleted since. */
-  read(blob: string): Promise<AsyncIterable<Uint8Array>>;
+  /** Brings it here, if that is still to be done. @throws PartFailure. */
+  fetch(job: JobRecord, part: PartRecord, signal: AbortSignal): Promise<AudioSource>;
   /** What was brought here for it goes. */
   forget(job: JobRecord, part: PartRecord): Promise<void>;
 }
 
 export interface AudioSourcesNeeds {
-  readonly transcriptions: Pick<TranscriptionStore, 'setSourceBlob' | 'parts'>;
+  readonly transcriptions: Pick<TranscriptionStore, 'setSource' | 'parts'>;
   readonly files: Pick<FileStore, 'find'>;
   readonly blobs: BlobStore;
   readonly fetch: GuardedFetch;
@@ -46,13 +45,25 @@ const NOT_DOWNLOADED = 'The audio file cannot be downloaded.';
  * takes longer than a server waits, and who goes on later need not ask again.
  */
 export function createAudioSources({ transcriptions, files, blobs, fetch, ids }: AudioSourcesNeeds): AudioSources {
-  const ownFile = async (job: JobRecord, source: string): Promise<string> => {
+  const sourceOf = (blob: string, sizeBytes: number): AudioSource => ({
+    sizeBytes,
+    async read(from) {
+      try {
+        return await blobs.read(blob, { start: from, end: sizeBytes - 1 });
+      } catch (thrown) {
+        if (ServiceError.from(thrown).kind !== 'file-not-found') throw thrown;
+        throw new PartFailure('InvalidFile.DownloadFailed', `${NOT_DOWNLOADED} It is not there any more.`);
+      }
+    },
+  });
+
+  const ownFile = async (job: JobRecord, source: string): Promise<AudioSource> => {
     const file = await files.find(job.owner, source.slice(FILE.length));
     if (!file) throw new PartFailure('InvalidFile.DownloadFailed', `${NOT_DOWNLOADED} There is no such file.`);
-    return file.blob;
+    return sourceOf(file.blob, file.sizeBytes);
   };
 
-  const download = async (source: string, blob: string, signal: AbortSignal): Promise<void> => {
+  const download = async (source: string, blob: string, signal: AbortSignal): Promise<number> => {
     for (let tries = 1; ; tries += 1) {
       try {
         const { status, body } = await fetch(source, { bytesMax: TRANSCRIPTION_BYTES_MAX, signal });
@@ -60,8 +71,7 @@ export function createAudioSources({ transcriptions, files, blobs, fetch, ids }:
           body.destroy();
           throw new ServiceError(status >= 500 ? 'upstream-failed' : 'not-found', `Its server answered ${status}.`);
         }
-        await blobs.put(blob, body, { signal });
-        return;
+        return (await blobs.put(blob, body, { signal })).sizeBytes;
       } catch (thrown) {
         signal.throwIfAborted();
         await blobs.abandon(blob);
@@ -81,37 +91,20 @@ export function createAudioSources({ transcriptions, files, blobs, fetch, ids }:
   return {
     async fetch(job, part, signal) {
       if (part.source.startsWith(FILE)) return await ownFile(job, part.source);
-      if (part.sourceBlob !== undefined && (await isThere(blobs, part.sourceBlob))) return part.sourceBlob;
+      const { sourceBlob, sourceBytes } = part;
+      if (sourceBlob !== undefined && sourceBytes !== undefined) return sourceOf(sourceBlob, sourceBytes);
       const blob = ids.sortable(AUDIO_BLOB_PREFIX);
-      if (part.sourceBlob !== undefined) await blobs.delete(part.sourceBlob);
-      await transcriptions.setSourceBlob(job.subject, part.number, blob);
-      await download(part.source, blob, signal);
-      return blob;
-    },
-    async read(blob) {
-      try {
-        return await blobs.read(blob);
-      } catch (thrown) {
-        if (ServiceError.from(thrown).kind !== 'file-not-found') throw thrown;
-        throw new PartFailure('InvalidFile.DownloadFailed', `${NOT_DOWNLOADED} It is not there any more.`);
-      }
+      if (sourceBlob !== undefined) await blobs.delete(sourceBlob);
+      await transcriptions.setSource(job.subject, part.number, { blob });
+      const bytes = await download(part.source, blob, signal);
+      await transcriptions.setSource(job.subject, part.number, { blob, bytes });
+      return sourceOf(blob, bytes);
     },
     async forget(job, { number }) {
       const part = (await transcriptions.parts(job.subject)).find((each) => each.number === number);
       if (part?.sourceBlob === undefined) return;
       await blobs.delete(part.sourceBlob);
-      await transcriptions.setSourceBlob(job.subject, number, undefined);
+      await transcriptions.setSource(job.subject, number, undefined);
     },
   };
-}
-
-/** A blob is there whole or not at all. */
-async function isThere(blobs: BlobStore, name: string): Promise<boolean> {
-  try {
-    (await blobs.read(name)).destroy();
-    return true;
-  } catch (thrown) {
-    if (ServiceError.from(thrown).kind === 'file-not-found') return false;
-    throw thrown;
-  }
 }

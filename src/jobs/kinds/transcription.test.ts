@@ -36,11 +36,11 @@ const ORDER: TranscriptionOrder = {
 const HELLO = levels([500, 0], [1_000, 20], [300, 0], [1_000, 55], [1_500, 0], [1_000, 21]);
 
 /** A file of raw samples; what begins with `broken` is none. */
-const openAudio: OpenAudio = (open, { channel }) => {
+const openAudio: OpenAudio = ({ read }, { channel }) => {
   let samples = 0;
   async function* blocks() {
     const pieces: Uint8Array[] = [];
-    for await (const piece of await open()) pieces.push(Buffer.from(piece));
+    for await (const piece of await read(0)) pieces.push(Buffer.from(piece));
     const bytes = Buffer.concat(pieces);
     if (bytes.subarray(0, 6).toString() === 'broken') throw new UnreadableAudio('It is no audio.');
     const audio = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
@@ -50,7 +50,7 @@ const openAudio: OpenAudio = (open, { channel }) => {
   }
   return {
     blocks: blocks(),
-    facts: async () => ({ format: 'raw', sampleRate: 16_000, durationMs: samples / 16 }),
+    facts: () => ({ format: 'raw', sampleRate: 16_000, durationMs: samples / 16 }),
   };
 };
 

@@ -37,14 +37,14 @@ export function transcriptionJob({ store, clock, sources, openAudio, speechFor }
     const { job, signal } = run;
     const { engine, release } = await speechFor(order.model);
     try {
-      const bytes = await sources.fetch(job, part, signal);
+      const source = await sources.fetch(job, part, signal);
       let facts: AudioFacts | undefined;
       let isAnythingSaid = false;
       for (const channel of order.channels.length > 0 ? order.channels : [undefined]) {
         const place = { taskId: job.subject, part: part.number, channel: channel ?? 0 };
         const heard = await transcriptions.windows(place);
         isAnythingSaid ||= heard.length > 0;
-        const audio = openAudio(() => sources.read(bytes), { channel, signal });
+        const audio = openAudio(source, { channel, signal });
         const wish = {
           id: `${job.subject}/${part.number}`,
           owner: { workspace: job.owner.workspace, key: job.owner.keyId, priority: 'background' as const },
@@ -61,7 +61,7 @@ export function transcriptionJob({ store, clock, sources, openAudio, speechFor }
           isAnythingSaid = true;
           run.report(progressOf(part, Math.round(window.end / SPEECH_SAMPLE_RATE)));
         }
-        facts = { ...(await audio.facts()), channels: order.channels.length > 0 ? order.channels : [0] };
+        facts = { ...audio.facts(), channels: order.channels.length > 0 ? order.channels : [0] };
       }
       if (!facts || !isAnythingSaid) {
         throw new PartFailure('SUCCESS_WITH_NO_VALID_FRAGMENT', 'No speech was found in the audio.');

@@ -31,6 +31,7 @@ const COMPATIBLE_ERRORS: Record<ErrorKind, CompatibleError> = {
   },
   'not-found': { status: 404, code: 'not_found', type: INVALID },
   'file-not-found': { status: 404, code: 'not_found', type: INVALID },
+  'resource-not-found': { status: 400, code: 'invalid_parameter_error', type: INVALID },
   'model-not-found': { status: 404, code: 'model_not_found', type: INVALID },
   'model-not-supported': { status: 404, code: 'model_not_supported', type: INVALID },
   'method-not-allowed': { status: 405, code: 'invalid_parameter_error', type: INVALID },

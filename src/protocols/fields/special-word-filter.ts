@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { WordFilter } from '../../transcription/clean-words.ts';
+import type { WordFilter } from '../../core/speech.ts';
 import { listOf } from '../list-of.ts';
 import { parse, refuse } from '../parse.ts';
 

@@ -18,6 +18,7 @@ const MESSAGES_ERRORS: Record<ErrorKind, MessagesError> = {
   'workspace-denied': { status: 403, type: 'permission_error', sentence: 'Workspace access denied.' },
   'not-found': { status: 404, type: 'not_found_error' },
   'file-not-found': { status: 404, type: 'not_found_error' },
+  'resource-not-found': { status: 400, type: 'invalid_request_error' },
   'model-not-found': { status: 404, type: 'not_found_error' },
   'model-not-supported': { status: 404, type: 'not_found_error' },
   'method-not-allowed': { status: 405, type: 'invalid_request_error' },

@@ -18,6 +18,11 @@ const NATIVE_ERRORS: Record<ErrorKind, NativeError> = {
   'workspace-denied': { status: 403, code: 'Workspace.AccessDenied', sentence: 'Workspace access denied.' },
   'not-found': { status: 404, code: 'NotFound' },
   'file-not-found': { status: 400, code: 'InvalidParameter', sentence: 'File not found.' },
+  'resource-not-found': {
+    status: 400,
+    code: 'BadRequest.ResourceNotExist',
+    sentence: 'The Required resource not exist.',
+  },
   'model-not-found': { status: 404, code: 'ModelNotFound', sentence: 'Model can not be found.' },
   'model-not-supported': { status: 404, code: 'ModelNotFound', sentence: 'Model can not be found.' },
   'method-not-allowed': { status: 405, code: 'InvalidParameter' },

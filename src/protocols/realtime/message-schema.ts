@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import {
-  AUDIO_RATE_MAX,
-  AUDIO_RATE_MIN,
+  REALTIME_RATE_MAX,
+  REALTIME_RATE_MIN,
   LANGUAGE_HINTS_MAX,
   SENTENCE_SILENCE_MS_MAX,
   SENTENCE_SILENCE_MS_MIN,
@@ -31,7 +31,7 @@ export type ContextInput = z.infer<typeof contextInput>;
 
 const parameters = z.object({
   format: z.string().min(1),
-  sample_rate: z.int().min(AUDIO_RATE_MIN).max(AUDIO_RATE_MAX).nullish(),
+  sample_rate: z.int().min(REALTIME_RATE_MIN).max(REALTIME_RATE_MAX).nullish(),
   vocabulary_id: z.string().nullish(),
   /** Words and their weights. They are the caller's own text: what is wrong with them is said without naming them as fields. */
   vocabulary: z.custom<Readonly<Record<string, unknown>>>(isPlainObject, { error: 'must be an object' }).nullish(),

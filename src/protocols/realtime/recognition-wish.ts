@@ -8,7 +8,7 @@ import {
 import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import type { Hotword } from '../../core/speech.ts';
 import { present } from '../../lib/present.ts';
-import type { CleaningRules } from '../../transcription/clean-words.ts';
+import type { ReadingWish } from '../../core/speech.ts';
 import type { LiveRules } from '../../transcription/live.ts';
 import { readSpecialWords } from '../fields/special-word-filter.ts';
 import { refuse } from '../parse.ts';
@@ -24,7 +24,7 @@ export interface RecognitionWish {
   readonly hotwords: readonly Hotword[];
   readonly vocabularyId?: string;
   readonly rules: LiveRules;
-  readonly cleaning: CleaningRules;
+  readonly cleaning: ReadingWish;
   /** Silence does not end it, and the client hears of us meanwhile. */
   readonly hasHeartbeat: boolean;
   /** Asked for, and not done. */

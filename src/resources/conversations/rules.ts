@@ -6,6 +6,7 @@ import {
   METADATA_PAIRS_MAX,
   METADATA_VALUE_CODE_POINTS_MAX,
 } from '../../core/limits.ts';
+import { countCodePoints } from '../../lib/code-points.ts';
 
 /** @throws ServiceError `invalid-request`. */
 export function checkItems(items: readonly Item[]): void {
@@ -19,12 +20,12 @@ export function checkMetadata(metadata: Metadata): void {
     refuse('metadata', `must have at most ${METADATA_PAIRS_MAX} pairs, got ${metadata.size}`);
   }
   for (const [key, value] of metadata) {
-    const keyLength = codePointsOf(key);
+    const keyLength = countCodePoints(key);
     if (keyLength > METADATA_KEY_CODE_POINTS_MAX) {
       const rule = `must have keys of at most ${METADATA_KEY_CODE_POINTS_MAX} characters, got one of ${keyLength}`;
       refuse('metadata', rule);
     }
-    const valueLength = codePointsOf(value);
+    const valueLength = countCodePoints(value);
     if (valueLength > METADATA_VALUE_CODE_POINTS_MAX) {
       refuse(
         `metadata.${key.toWellFormed()}`,
@@ -32,13 +33,6 @@ export function checkMetadata(metadata: Metadata): void {
       );
     }
   }
-}
-
-/** Without taking the text apart: it may be as long as a body. */
-function codePointsOf(text: string): number {
-  let count = 0;
-  for (let at = 0; at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
-  return count;
 }
 
 function refuse(param: string, rule: string): never {

@@ -28,6 +28,7 @@ export const tasks: Migration = {
       .addColumn('source', 'text', (column) => column.notNull())
       .addColumn('state', 'text', (column) => column.notNull())
       .addColumn('source_blob', 'text')
+      .addColumn('source_bytes', 'bigint')
       .addColumn('facts', 'text')
       .addColumn('code', 'text')
       .addColumn('message', 'text')

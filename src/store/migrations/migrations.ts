@@ -6,7 +6,18 @@ import { jobs } from './0004-jobs.ts';
 import { batches } from './0005-batches.ts';
 import { texts } from './0006-texts.ts';
 import { background } from './0007-background.ts';
+import { vocabularies } from './0009-vocabularies.ts';
 import { tasks } from './0010-tasks.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, texts, background, tasks];
+export const MIGRATIONS: readonly Migration[] = [
+  keys,
+  conversations,
+  files,
+  jobs,
+  batches,
+  texts,
+  background,
+  vocabularies,
+  tasks,
+];

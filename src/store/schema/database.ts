@@ -10,6 +10,7 @@ import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
 import type { TasksTable, TranscriptionPartsTable, TranscriptionWindowsTable } from './tasks.ts';
 import type { TextsTable } from './texts.ts';
+import type { VocabulariesTable, VocabularyPlacesTable } from './vocabularies.ts';
 
 export interface Database {
   batch_lines: BatchLinesTable;
@@ -30,4 +31,6 @@ export interface Database {
   texts: TextsTable;
   transcription_parts: TranscriptionPartsTable;
   transcription_windows: TranscriptionWindowsTable;
+  vocabularies: VocabulariesTable;
+  vocabulary_places: VocabularyPlacesTable;
 }

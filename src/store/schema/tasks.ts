@@ -31,6 +31,8 @@ export interface TranscriptionPartsTable {
   state: 'waiting' | 'succeeded' | 'failed';
   /** Where its bytes are while it is worked at, if they were fetched. */
   source_blob: string | null;
+  /** Null until the blob is there. */
+  source_bytes: number | null;
   /** JSON of what is known of an audio that was heard to its end. */
   facts: string | null;
   code: string | null;

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream';
+import type { AudioSource } from '../../../audio/decode-audio.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
@@ -18,7 +18,7 @@ import { formOf, TranscriptionForm, transcriptionFormTexts } from './schema.ts';
 export interface HearingWish {
   /** As asked. */
   readonly model: string;
-  readonly open: () => Promise<Readable>;
+  readonly source: AudioSource;
   readonly language: string | undefined;
   readonly prompt: string | undefined;
 }
@@ -28,7 +28,7 @@ export type Hear = (wish: HearingWish, context: RequestContext) => Promise<Omit<
 
 export interface AudioTranscriptionsNeeds {
   readonly files: Files;
-  readonly read: (received: ReceivedFile) => Promise<Readable>;
+  readonly sourceOf: (received: ReceivedFile) => AudioSource;
   readonly hear: Hear;
   /** The one in force now: it changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
@@ -38,7 +38,7 @@ export interface AudioTranscriptionsNeeds {
 
 /** POST /compatible-mode/v1/audio/transcriptions. The file counts for its workspace's room while it is heard, and goes then. */
 export function audioTranscriptions(needs: AudioTranscriptionsNeeds): Endpoint {
-  const { files, read, hear, catalogue, fileBytesMax, strict = false } = needs;
+  const { files, sourceOf, hear, catalogue, fileBytesMax, strict = false } = needs;
   return {
     operation: 'audio-transcriptions.create',
     method: 'POST',
@@ -62,8 +62,7 @@ export function audioTranscriptions(needs: AudioTranscriptionsNeeds): Endpoint {
           const param = 'timestamp_granularities';
           throw new ServiceError('invalid-request', `${param} needs response_format verbose_json.`, { param });
         }
-        const { received } = file;
-        const heard = await hear({ model, open: () => read(received), language, prompt }, context);
+        const heard = await hear({ model, source: sourceOf(file.received), language, prompt }, context);
         // Where the model is unsure it decides itself how bold to be.
         const ignored = wire.temperature ? ['temperature'] : [];
         const headers = ignoredHeader([...ignored, ...passed, ...unknown]);

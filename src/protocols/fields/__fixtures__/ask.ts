@@ -1,4 +1,4 @@
-import type { RequestContext } from '../../../core/context.ts';
+import type { Owner, RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { Endpoint, EndpointRequest, Reply } from '../../endpoint.ts';
 import { FAMILIES } from '../../families.ts';
@@ -15,18 +15,20 @@ export const CONTEXT: RequestContext = {
 export interface Asked extends Partial<Omit<EndpointRequest, 'query'>> {
   /** As in a URL. */
   readonly query?: string;
+  /** Whose key it is asked with; default: that of `CONTEXT`. */
+  readonly owner?: Owner;
 }
 
 /** What `http` would say: status and JSON of an unstreamed answer or of a refusal, and headers besides. */
 export async function ask(
   endpoint: Endpoint,
-  { query = '', ...asked }: Asked = {},
+  { query = '', owner = CONTEXT.owner, ...asked }: Asked = {},
 ): Promise<{ readonly status: number; readonly body: unknown; readonly headers: Readonly<Record<string, string>> }> {
   const family = FAMILIES[endpoint.family];
   let reply: Reply;
   try {
     const rest = { body: undefined, params: {}, headers: {}, ...asked };
-    reply = await endpoint.handle({ ...rest, query: new URLSearchParams(query) }, CONTEXT);
+    reply = await endpoint.handle({ ...rest, query: new URLSearchParams(query) }, { ...CONTEXT, owner });
   } catch (thrown) {
     const error = ServiceError.from(thrown);
     return { status: family.status(error.kind), body: family.errorBody(error, REQUEST_ID), headers: {} };

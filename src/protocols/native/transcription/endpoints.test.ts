@@ -145,6 +145,7 @@ const PART: PartRecord = {
   source: URL,
   state: 'succeeded',
   sourceBlob: undefined,
+  sourceBytes: undefined,
   facts: '{"format":"mp3","sampleRate":44100,"durationMs":3834,"channels":[0]}',
   code: undefined,
   message: undefined,

@@ -9,7 +9,7 @@ import type { TaskStore } from '../../../store/tasks.ts';
 import type { TranscriptionStore } from '../../../store/transcriptions.ts';
 import { json } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
-import { readWordFilter } from '../../fields/word-filter.ts';
+import { readSpecialWords } from '../../fields/special-word-filter.ts';
 import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { missing, parseBody, refuse } from '../../parse.ts';
@@ -56,7 +56,8 @@ export function nativeTranscription(needs: NativeTranscriptionNeeds): readonly E
         const { entry } = catalogue().resolve(wire.model, { interface: 'speech', region: owner.region });
         const sources = sourcesOf(wire.input);
         const { parameters } = wire;
-        const { filter, ignored } = readWordFilter(parameters?.special_word_filter, 'parameters.special_word_filter');
+        const words = parameters?.special_word_filter;
+        const filtered = words ? readSpecialWords(words, 'parameters.special_word_filter') : undefined;
         const vocabulary = parameters?.vocabulary_id;
         const id = await transcriptions.begin(owner, {
           requestId,
@@ -66,14 +67,21 @@ export function nativeTranscription(needs: NativeTranscriptionNeeds): readonly E
             model: entry.name,
             languages: [...new Set(parameters?.language_hints)],
             hotwords: vocabulary ? await findHotwords(owner, vocabulary, wire.model) : [],
-            reading: { dropsFillers: parameters?.disfluency_removal_enabled ?? false, ...(filter ? { filter } : {}) },
+            reading: {
+              dropsFillers: parameters?.disfluency_removal_enabled ?? false,
+              ...(filtered ? { filter: filtered.filter } : {}),
+            },
             channels: [...new Set(parameters?.channel_id)],
             wantsOne: !isPresent(wire.input.file_urls),
           },
         });
         return json(
           { output: { task_status: 'PENDING', task_id: id }, request_id: requestId },
-          ignoredHeader([...ignored, ...ignoredWishes(wire), ...unknown]),
+          ignoredHeader([
+            ...(filtered?.wantsReserved ? ['parameters.special_word_filter.system_reserved_filter'] : []),
+            ...ignoredWishes(wire),
+            ...unknown,
+          ]),
         );
       },
     },

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AUDIO_CHANNELS_MAX, JSON_VALUES_MAX, TRANSCRIPTION_FILES_MAX } from '../../../core/limits.ts';
+import { TRANSCRIPTION_CHANNELS_MAX, JSON_VALUES_MAX, TRANSCRIPTION_FILES_MAX } from '../../../core/limits.ts';
 import { listOf } from '../../list-of.ts';
 import type { RuleTexts } from '../../parse.ts';
 
@@ -21,12 +21,12 @@ export const TranscriptionBody = z.object({
         z
           .int()
           .min(0)
-          .max(AUDIO_CHANNELS_MAX - 1),
-        { min: 1, max: AUDIO_CHANNELS_MAX },
+          .max(TRANSCRIPTION_CHANNELS_MAX - 1),
+        { min: 1, max: TRANSCRIPTION_CHANNELS_MAX },
       ).nullish(),
       language_hints: listOf(z.string().regex(/^[a-z]{2,3}$/), { max: JSON_VALUES_MAX }).nullish(),
       disfluency_removal_enabled: z.boolean().nullish(),
-      special_word_filter: z.unknown().optional(),
+      special_word_filter: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
       timestamp_alignment_enabled: z.boolean().nullish(),
       diarization_enabled: z.boolean().nullish(),
       speaker_count: z.int().nullish(),
@@ -38,7 +38,7 @@ export const TranscriptionBody = z.object({
 export type TranscriptionWire = z.output<typeof TranscriptionBody>;
 
 const ADDRESSES = `input.file_urls must be an array of 1 to ${TRANSCRIPTION_FILES_MAX} addresses`;
-const CHANNELS = `parameters.channel_id must be an array of channels, from 0 to ${AUDIO_CHANNELS_MAX - 1}`;
+const CHANNELS = `parameters.channel_id must be an array of channels, from 0 to ${TRANSCRIPTION_CHANNELS_MAX - 1}`;
 const LANGUAGES = 'parameters.language_hints must be an array of language codes such as zh and en';
 
 export const transcriptionTexts: RuleTexts = {

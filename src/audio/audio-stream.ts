@@ -1,0 +1,52 @@
+import { AUDIO_RATE } from '../core/limits.ts';
+import type { AudioEvent, DecodingLimits } from './audio.ts';
+import { DECODING_LIMITS } from './decode-audio.ts';
+import { startDecoding } from './decoding.ts';
+
+/** Sound as it is spoken: bytes come while what was decoded goes out. */
+export interface AudioStream {
+  /** Resolves when more may come; the bytes are the stream's then. */
+  push(bytes: Uint8Array): Promise<void>;
+  /** No more bytes come. */
+  end(): Promise<void>;
+  /**
+   * Sound in blocks of a tenth of a second, then how it ended. To be read once.
+   * @throws Error where the process failed for no reason that it told.
+   */
+  readonly events: AsyncIterable<AudioEvent>;
+  /** Ends it at once, and resolves when it is gone. To be called in any case. */
+  close(): Promise<void>;
+}
+
+/** `pcm` is samples of 16 bits, the lower byte first, one channel; all others say themselves what they are. */
+export type StreamFormat = 'pcm' | 'wav' | 'mp3' | 'aac' | 'opus';
+
+export interface AudioStreamOptions {
+  readonly limits?: Partial<DecodingLimits>;
+}
+
+/** Ours: samples that are handed on at once. */
+const BLOCK_SAMPLES = AUDIO_RATE / 10;
+
+/**
+ * Decodes a stream in a process of its own. How many there are at once is bounded by whoever opens them.
+ * @param sampleRate Hz of `pcm`; of no effect on others.
+ */
+export function createAudioStream(
+  format: StreamFormat,
+  sampleRate: number,
+  { limits = {} }: AudioStreamOptions = {},
+): AudioStream {
+  const decoding = startDecoding({
+    limits: { ...DECODING_LIMITS, ...limits },
+    channel: 'mix',
+    blockSamples: BLOCK_SAMPLES,
+    raw: format === 'pcm' ? { sampleRate } : undefined,
+  });
+  return {
+    push: (bytes) => decoding.write(bytes),
+    end: () => decoding.end(),
+    events: decoding.events(() => undefined),
+    close: () => decoding.close(),
+  };
+}

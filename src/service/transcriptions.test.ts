@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { loadConfig } from '../config/load-config.ts';
+import { levels } from '../transcription/__fixtures__/levels.ts';
+import type { Level } from '../transcription/__fixtures__/levels.ts';
+import { createService } from './service.ts';
+import type { Service } from './service.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface TaskAnswer {
+  readonly output: {
+    readonly task_id: string;
+    readonly task_status: string;
+    readonly code?: string;
+    readonly results?: readonly { readonly transcription_url?: string; readonly code?: string }[];
+    readonly result?: { readonly transcription_url: string };
+  };
+  readonly usage?: { readonly duration: number };
+}
+
+const PATH = '/api/v1/services/audio/asr/transcription';
+const ENDED = ['SUCCEEDED', 'FAILED', 'CANCELED'];
+/** The machine may be busy. */
+const WITHIN_MS = 30_000;
+
+/** A WAV file in which the scripted engine hears these levels. */
+function wav(...parts: readonly Level[]): Buffer {
+  const samples = levels(...parts);
+  const data = Buffer.alloc(samples.length * 2);
+  for (const [at, sample] of samples.entries()) data.writeInt16LE(Math.round(sample * 32_767), at * 2);
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0);
+  head.writeUInt32LE(36 + data.length, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(16_000, 24);
+  head.writeUInt32LE(32_000, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(data.length, 40);
+  return Buffer.concat([head, data]);
+}
+
+const HELLO = wav([500, 0], [1_000, 30], [300, 0], [1_000, 55], [1_500, 0], [1_000, 21]);
+
+describe('transcriptions, through the whole service', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-transcriptions-'));
+  const web = createServer(({ url = '' }, response) => {
+    if (url === '/hello.wav') response.end(HELLO);
+    else if (url === '/broken.wav') response.end('no audio at all');
+    else response.writeHead(404).end();
+  });
+  let site = '';
+  let service: Service | undefined;
+  let url = '';
+
+  before(async () => {
+    await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+    site = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+    const quiet = () => undefined;
+    const env = {
+      PARLEY_DATA: folder,
+      PARLEY_PORT: '0',
+      PARLEY_ENGINE_KIND: 'scripted',
+      PARLEY_HUB_URL: 'off',
+      PARLEY_SPEECH_ALLOW: '127.0.0.1',
+    };
+    const log = { info: quiet, warn: quiet, error: quiet };
+    service = await createService(loadConfig({ env }).config, { log, jobTiming: { renewMs: 50, lookMs: 50 } });
+    [{ url } = { url: '' }] = await service.listen();
+  });
+  after(async () => {
+    await service?.close();
+    web.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const secrets = new Map<string, string>();
+  const secretOf = async (workspace: string): Promise<string> => {
+    const draft = { region: 'cn-beijing', workspace, name: '', expiresAt: undefined } as const;
+    const secret = secrets.get(workspace) ?? (await service?.keys.create(draft))?.secret ?? assert.fail();
+    secrets.set(workspace, secret);
+    return secret;
+  };
+  const ask = async (method: string, path: string, body?: FormData | object, workspace = 'primary') =>
+    await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${await secretOf(workspace)}`,
+        'x-dashscope-async': 'enable',
+        ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body ? { body: body instanceof FormData ? body : JSON.stringify(body) } : {}),
+    });
+  const asked = async (method: string, path: string, body?: FormData | object, workspace?: string) => {
+    const answer = await ask(method, path, body, workspace);
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    return JSON.parse(text) as Fields;
+  };
+  const hear = async (input: object, parameters: object = {}, model = 'paraformer-v2'): Promise<TaskAnswer> => {
+    const begun = (await asked('POST', PATH, { model, input, parameters })) as unknown as TaskAnswer;
+    assert.equal(begun.output.task_status, 'PENDING');
+    for (const begunAt = performance.now(); ;) {
+      const task = (await asked('GET', `/api/v1/tasks/${begun.output.task_id}`)) as unknown as TaskAnswer;
+      if (ENDED.includes(task.output.task_status)) return task;
+      assert.ok(performance.now() - begunAt < WITHIN_MS, JSON.stringify(task));
+    }
+  };
+  const textAt = async (address: string | undefined): Promise<string> => {
+    const answer = await fetch(address ?? assert.fail('no address'));
+    const { transcripts } = (await answer.json()) as { transcripts: readonly { text: string }[] };
+    return transcripts.map(({ text }) => text).join(' | ');
+  };
+  const upload = async (bytes: Buffer, name: string): Promise<string> => {
+    const form = new FormData();
+    form.append('purpose', 'file-extract');
+    form.append('file', new Blob([new Uint8Array(bytes)]), name);
+    return String((await asked('POST', '/v1/files', form))['id']);
+  };
+
+  test('audios by address and by file become text, each for itself', async () => {
+    const id = await upload(HELLO, 'hello.wav');
+    const sources = [`${site}/hello.wav`, `fileid://${id}`, `${site}/none.wav`, `${site}/broken.wav`];
+    const task = await hear({ file_urls: sources });
+    assert.equal(task.output.task_status, 'SUCCEEDED');
+    assert.deepEqual(
+      task.output.results?.map(({ code = '' }) => code),
+      ['', '', 'InvalidFile.DownloadFailed', 'DECODE_ERROR'],
+    );
+    for (const at of [0, 1]) assert.equal(await textAt(task.output.results?.[at]?.transcription_url), 'w30 w55. w21');
+    assert.equal(task.usage?.duration, 12);
+    const kept = readdirSync(join(folder, 'blobs'), { recursive: true }).filter((name) =>
+      String(name).includes('audio_'),
+    );
+    assert.deepEqual(kept, []);
+  });
+
+  test('a vocabulary is heard, and one for another model is refused', async () => {
+    const { output } = await asked('POST', '/api/v1/services/audio/asr/customization', {
+      model: 'speech-biasing',
+      input: {
+        action: 'create_vocabulary',
+        target_model: 'paraformer-v2',
+        prefix: 'a',
+        vocabulary: [{ text: 'Qwen', weight: 4 }],
+      },
+    });
+    const { vocabulary_id } = output as { vocabulary_id: string };
+    const task = await hear({ file_urls: [`${site}/hello.wav`] }, { vocabulary_id });
+    assert.equal(await textAt(task.output.results?.[0]?.transcription_url), 'Qwen w55. w21');
+    const other = await ask('POST', PATH, {
+      model: 'paraformer-realtime-v2',
+      input: { file_urls: [`${site}/hello.wav`] },
+      parameters: { vocabulary_id },
+    });
+    assert.equal(other.status, 400, await other.text());
+  });
+
+  test('a task and what it heard are its owner’s alone', async () => {
+    const task = await hear({ file_url: `${site}/hello.wav` });
+    const { task_id: id, result } = task.output;
+    assert.equal(await textAt(result?.transcription_url), 'w30 w55. w21');
+    const foreign = (await asked('GET', `/api/v1/tasks/${id}`, undefined, 'other')) as unknown as TaskAnswer;
+    assert.equal(foreign.output.task_status, 'UNKNOWN');
+    const address = new URL(result?.transcription_url ?? '');
+    address.pathname = `/transcriptions/${id}/1`;
+    assert.equal((await fetch(address)).status, 403);
+    address.search = '';
+    assert.equal((await fetch(address)).status, 403);
+    const list = await asked('GET', '/api/v1/tasks?page_size=100');
+    const ids = (list['data'] as readonly { task_id: string; user_api_unique_key: string }[]).filter(
+      ({ task_id }) => task_id === id,
+    );
+    assert.equal(ids[0]?.user_api_unique_key, 'apikey:v1:audio:asr:transcription:paraformer-v2');
+    assert.deepEqual((await asked('GET', '/api/v1/tasks', undefined, 'other'))['data'], []);
+    assert.equal((await ask('POST', `/api/v1/tasks/${id}/cancel`)).status, 400, 'it is over');
+  });
+
+  test('a task none of whose audios was heard has failed, with the reason', async () => {
+    const task = await hear({ file_urls: [`${site}/none.wav`] });
+    assert.deepEqual([task.output.task_status, task.output.code], ['FAILED', 'InvalidFile.DownloadFailed']);
+  });
+
+  const formOf = (bytes: Buffer, fields: Readonly<Record<string, string>>): FormData => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    form.append('file', new Blob([new Uint8Array(bytes)]), 'hello.wav');
+    return form;
+  };
+  const TRANSCRIPTIONS = '/v1/audio/transcriptions';
+
+  test('whoever waits is answered in the form that was asked for, and nothing is kept', async () => {
+    const plain = await asked('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'svc-asr' }));
+    assert.deepEqual(plain, { text: 'w30 w55. w21', usage: { type: 'duration', seconds: 6 } });
+    const srt = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'svc-asr', response_format: 'srt' }));
+    assert.equal(
+      await srt.text(),
+      '1\n00:00:00,500 --> 00:00:02,800\nw30 w55.\n\n2\n00:00:04,300 --> 00:00:05,300\nw21\n\n',
+    );
+    const verbose = await asked(
+      'POST',
+      TRANSCRIPTIONS,
+      formOf(HELLO, {
+        model: 'svc-asr',
+        response_format: 'verbose_json',
+        language: 'de',
+        'timestamp_granularities[]': 'word',
+      }),
+    );
+    assert.deepEqual([verbose['language'], verbose['duration']], ['german', 5.3]);
+    assert.deepEqual(verbose['words'], [
+      { word: 'w30', start: 0.5, end: 1.5 },
+      { word: 'w55', start: 1.8, end: 2.8 },
+      { word: 'w21', start: 4.3, end: 5.3 },
+    ]);
+    const { files } = (await asked('GET', '/v1/files')) as { files?: unknown };
+    assert.equal(files, undefined);
+  });
+
+  const refused: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
+    ['no model', {}, /model/],
+    ['a model that is not there', { model: 'nobody' }, /nobody/],
+    ['a model that writes', { model: 'svc-plus' }, /svc-plus/],
+    ['a language that nobody speaks', { model: 'svc-asr', language: 'xx' }, /xx/],
+    ['a form that is none', { model: 'svc-asr', response_format: 'docx' }, /response_format/],
+    [
+      'times of words in a form that has none',
+      { model: 'svc-asr', 'timestamp_granularities[]': 'word' },
+      /timestamp_granularities/,
+    ],
+  ];
+  for (const [what, fields, message] of refused) {
+    test(`${what} is refused, by its field`, async () => {
+      const answer = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, fields));
+      const { error } = (await answer.json()) as { error: { message: string } };
+      assert.ok(answer.status === 400 || answer.status === 404, String(answer.status));
+      assert.match(error.message, message);
+    });
+  }
+
+  test('what is no audio is refused with what is wrong with it', async () => {
+    const answer = await ask('POST', TRANSCRIPTIONS, formOf(Buffer.from('no audio at all'), { model: 'svc-asr' }));
+    const { error } = (await answer.json()) as { error: { message: string; param: string } };
+    assert.deepEqual([answer.status, error.param], [400, 'file']);
+  });
+});
