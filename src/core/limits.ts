@@ -1037,7 +1037,6 @@ export const SENTENCE_PAUSE_MS = 1_300;
 
 /** Ours: characters of what a model is told before it hears. Beyond: 400. It takes far fewer, the last ones. */
 export const TRANSCRIPTION_PROMPT_CHARACTERS_MAX = 10_000;
-
 /** wire.md E7.3: ms without audio of a realtime recognition that asked for no heartbeat. Beyond: task-failed. */
 export const REALTIME_SILENCE_MS_MAX = 23_000;
 
@@ -1070,7 +1069,7 @@ export const SENTENCE_SILENCE_MS_DEFAULT = 1_300;
 export const REALTIME_HOTWORDS_MAX = 500;
 
 /** Ours: Unicode code points of such a word that comes with a recognition. Beyond: refused. */
-export const HOTWORD_CODE_POINTS_MAX = 100;
+export const REALTIME_HOTWORD_CODE_POINTS_MAX = 100;
 
 /** Ours: languages that one recognition may name. Beyond: refused. */
 export const LANGUAGE_HINTS_MAX = 20;
@@ -1092,13 +1091,6 @@ export const SOCKET_KEY_LOOK_MS = 5_000;
 
 /** Ours: ms between signs of life to a peer of whom nothing is read for a while. Clients give up after 15 s. */
 export const SOCKET_PONG_MS = 5_000;
-
-/** Ours: bytes of a call to the process that hears speech. Beyond: 400. Half a minute of samples, and 500 hotwords with their context. */
-export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
-
-/** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
-export const SMALL_VECTOR_TOKENS_MAX = 512;
-
 /** Ours: Hz of all sound inside the service; what recognition takes. */
 export const AUDIO_RATE = 16_000;
 
@@ -1135,3 +1127,9 @@ export const AUDIO_RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 /** Ours: recordings that are decoded at once by a process of the service, and those that may wait for it. Beyond: 503. */
 export const AUDIOS_AT_ONCE = 4;
 export const AUDIOS_WAITING_MAX = 128;
+
+/** Ours: bytes of a call to the process that hears speech. Beyond: 400. Half a minute of samples, and 500 hotwords with their context. */
+export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
+
+/** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
+export const SMALL_VECTOR_TOKENS_MAX = 512;
