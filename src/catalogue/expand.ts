@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import { present } from '../lib/present.ts';
-import type { Weights, WeightsConversion, WeightsFolder, WeightsSource } from '../core/weights.ts';
+import type { Weights, WeightsConversion, WeightsFolder, WeightsSource, WeightsTask } from '../core/weights.ts';
 import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from './model.ts';
 import { REMOTE_QUALIFIERS } from './remote-schema.ts';
 import type { CatalogueRecord, FolderRecord, ModelRecord, WeightsRecord } from './schema.ts';
@@ -164,7 +164,7 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
       ...(thinking === undefined ? {} : { thinking: thinking === 'none' ? false : thinking }),
     },
     repeatsCalls: record.repeatsCalls ?? weights?.record.repeatsCalls ?? false,
-    interfaces: record.interfaces ?? CHAT_INTERFACES,
+    interfaces: interfacesOf(name, record, weights),
     ...(record.regions ? { regions: record.regions } : {}),
     sampling: { ...weights?.record.sampling, ...record.sampling },
     ...(record.maxThinkingTokens === undefined ? {} : { maxThinkingTokens: record.maxThinkingTokens }),
@@ -173,6 +173,25 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
     created: record.created ?? 0,
   };
 }
+
+/** Weights for speech, or for vectors, do nothing else. @throws ServiceError for a model that is said to. */
+function interfacesOf(
+  name: string,
+  { interfaces }: ModelRecord,
+  weights: NamedWeights | undefined,
+): readonly ModelInterface[] {
+  const task = weights?.weights.folder?.task;
+  if (task === undefined) return interfaces ?? CHAT_INTERFACES;
+  const only = TASK_INTERFACES[task];
+  const strange = interfaces?.find((each) => each !== only);
+  if (strange === undefined) return [only];
+  throw fault(`models.${name}.interfaces`, `its weights are for ${task}: they serve ${only}, and not ${strange}`);
+}
+
+const TASK_INTERFACES = { speech: 'speech', vectors: 'embeddings' } as const satisfies Record<
+  WeightsTask,
+  ModelInterface
+>;
 
 const rendersItself = (record: ModelRecord): boolean => runsElsewhere(record) && (record.input ?? 'chat') === 'chat';
 

@@ -282,7 +282,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
         : partOf(model, ({ embeddings }) => embeddings, 'makes no vectors'),
     async speechFor({ asked, entry }) {
       if (isOnnx(entry)) return await onnx.speechFor(entry);
-      const why = entry.runs.type === 'none' ? entry.runs.reason : 'what runs it does not recognise speech.';
+      const why = entry.runs.type === 'none' ? entry.runs.reason : `${HEARS_NOTHING}.`;
       throw new ServiceError('unsupported', `${asked.slice(0, ASKED_CHARS_MAX)}: ${why}`, { param: 'model' });
     },
     rankingFor: (model) => partOf(model, ({ ranking }) => ranking, 'does not rank documents'),
@@ -329,6 +329,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       const { runs } = entry;
       if (runs.type === 'none') return { state: 'off', reason: runs.reason };
       if (isScripted(entry)) return { state: 'ready' };
+      if (isForSpeech(entry) && !isOnnx(entry)) return { state: 'off', reason: HEARS_NOTHING };
       if (runs.type === 'upstream') return stateOfServers(runs.addresses, pools.get(keyOf(entry)));
       if (host) return await host.stateOf(entry.name);
       const known = isOnnx(entry) ? await onnx.stateOf(entry) : undefined;
@@ -365,6 +366,10 @@ function running(text: TextEngine, supervised?: Supervised<unknown>): Running {
 /** Parsers of what our own process of the same version told. */
 const parseLlamaUp = (value: unknown): LlamaUp => value as LlamaUp;
 const parseProgramUp = (value: unknown): ProgramUp => value as ProgramUp;
+
+const HEARS_NOTHING = 'what runs it does not recognise speech';
+
+const isForSpeech = ({ interfaces }: ModelEntry): boolean => interfaces.every((each) => each === 'speech');
 
 const isForText = ({ interfaces }: ModelEntry): boolean =>
   !interfaces.every((each) => each === 'embeddings' || each === 'rerank');
