@@ -3,7 +3,7 @@
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { modelsFolder } from '../test/models-folder.ts';
+import { enginesFolder, modelsFolder } from '../test/models-folder.ts';
 import { CHECKS, runCheck } from './checks.ts';
 import { endGroupsOnSignal } from './process-group.ts';
 import { createSummary } from './summary.ts';
@@ -125,6 +125,7 @@ function environment(): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(entries),
     PARLEY_MODELS_FOLDER: modelsFolder(),
+    PARLEY_ENGINES_FOLDER: enginesFolder(),
     NODE_ENV: 'test',
     ...(isGolden && { GOLDEN: '1' }),
   };

@@ -135,6 +135,7 @@ export const INTERFACES = {
     family: 'native',
     regions: BEIJING_SINGAPORE,
     routes: [post('/api/v1/services/audio/asr/transcription')],
+    needs: 'speech',
   },
   realtime: {
     name: 'Realtime recognition',

@@ -177,6 +177,12 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
     return file;
   };
 
+  /** Also what needs no weights of ours. */
+  const isHere = async (entry: ModelEntry): Promise<boolean> => {
+    const id = ownWeightsOf(entry);
+    return id === undefined || (await needs.weights.locate(needs.catalogue.weights(id))) !== undefined;
+  };
+
   const programFor = async (entry: ModelEntry, plan: ProgramPlan): Promise<Running> => {
     const { threads, sequences, gpu, runFolder } = needs.llama;
     const more = { ...needs, threads, sequences, gpu, runFolder, onToken: tokenOf(keyOf(entry)) };
@@ -333,6 +339,8 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       if (runs.type === 'upstream') return stateOfServers(runs.addresses, pools.get(keyOf(entry)));
       if (host) return await host.stateOf(entry.name);
       const known = isOnnx(entry) ? await onnx.stateOf(entry) : undefined;
+      if (known?.state === 'off' && !(await isHere(entry)))
+        return { ...known, reason: `${known.reason}, then parley models pull ${entry.name}` };
       if (known) return known;
       const state = registry.stateOf(keyOf(entry));
       if (state === 'ready') return { state };
@@ -340,7 +348,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       if (state === 'failing') return { state, reason: 'its engine does not start; the log says why' };
       const id = ownWeightsOf(entry);
       if (id !== undefined && downloads.has(id)) return { state: 'downloading', reason: 'weights are downloading' };
-      if (id !== undefined && (await needs.weights.locate(needs.catalogue.weights(id))) === undefined)
+      if (!(await isHere(entry)))
         return { state: 'missing', reason: `weights are not here: parley models pull ${entry.name}` };
       const program =
         runs.type === 'program' ? [runs.program.command].flat()[0] : isForText(entry) ? needs.preferred : undefined;

@@ -123,20 +123,20 @@ export function createOnnxEngines({
       const { engine, release } = await leaseOf(entry);
       return { supervised: engine.supervised, release };
     },
-    async stateOf({ name, runs }) {
+    async stateOf({ runs }) {
       const state = registry.stateOf(runs.weights);
       if (state === 'ready') return { state };
       if (state === 'starting') return { state, reason: 'its engine is starting' };
       if (state === 'failing') return { state, reason: 'its engine does not start; the log says why' };
       if ((await runtimes.locate()) !== undefined) return undefined;
-      const then = runtimes.runtime ? `, then parley models pull ${name}` : '';
-      return { state: 'off', reason: `${lacksRuntime(runtimes)}${then}` };
+      return { state: 'off', reason: lacksRuntime(runtimes) };
     },
     releaseIdle: () => registry.closeIdle(() => true),
     close: () => registry.close(),
   };
 }
 
+/** A clause. */
 const lacksRuntime = ({ runtime }: Pick<RuntimeStore, 'runtime'>): string =>
   runtime ? 'it needs the speech engine: parley engines add speech' : 'the speech engine does not run on this machine';
 

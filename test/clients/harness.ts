@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rankingModel } from '../model/__fixtures__/ranking-model.ts';
-import { modelsFolder } from '../models-folder.ts';
+import { enginesFolder, modelsFolder } from '../models-folder.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -68,6 +68,7 @@ export async function startParley({
         PARLEY_ENGINE_THREADS: '1',
         PARLEY_ENGINE_CONTEXT_TOKENS: '2048',
         PARLEY_MODELS_FOLDER: modelsFolder(),
+        PARLEY_ENGINES_FOLDER: enginesFolder(),
         PARLEY_HUB_URL: 'off',
         ...env,
       },

@@ -7,10 +7,10 @@ import type { RecognitionRequest, SpeechEngine } from '../../src/engines/speech-
 import { createBytePairs } from '../../src/engines/speech/byte-pairs.ts';
 import { createSpeechEngine } from '../../src/engines/speech/speech-engine.ts';
 import { createSpeechProcess } from '../../src/engines/speech/speech-process.ts';
-import { lacksSpeech, readSpeech, runtimeFolder, weightsAt } from './speech-files.ts';
+import { lacksSpeech, runtimeFolder, speechWeights } from '../models-folder.ts';
+import { readSpeech } from './speech-files.ts';
 
 const WHISPER = 'whisper-base';
-const VOICE = 'silero-vad.onnx';
 const never = new AbortController().signal;
 const [fox, names, morning] = [readSpeech('fox'), readSpeech('names'), readSpeech('morning')];
 
@@ -24,17 +24,17 @@ const request = (samples: Float32Array, fields: Partial<RecognitionRequest> = {}
   ...fields,
 });
 
-describe('recognition by whisper', { skip: lacksSpeech(WHISPER) }, () => {
+describe('recognition by whisper', { skip: lacksSpeech('svc-asr') }, () => {
   let runFolder: string;
   let engine: SpeechEngine;
   before(async () => {
     runFolder = await mkdtemp(join(tmpdir(), 'parley-model-'));
-    const voiceFile = weightsAt(VOICE);
-    const options = { name: WHISPER, runtimeFolder, weightsFolder: weightsAt(WHISPER) ?? '', runFolder };
+    const weightsFolder = speechWeights('svc-asr');
+    const voiceFile = join(weightsFolder, 'silero-vad.onnx');
+    const options = { name: WHISPER, runtimeFolder: runtimeFolder(), weightsFolder, voiceFile, runFolder };
     const process = await createSpeechProcess(
       {
         ...options,
-        ...(voiceFile === undefined ? {} : { voiceFile }),
         threads: 1,
         queuePlacesMax: 8,
         queueWaitMsMax: 60_000,
@@ -113,7 +113,7 @@ describe('recognition by whisper', { skip: lacksSpeech(WHISPER) }, () => {
   });
 
   it('spells as its tokenizer does elsewhere', async () => {
-    const file = await readFile(join(weightsAt(WHISPER) ?? '', 'tokenizer.json'), 'utf8');
+    const file = await readFile(join(speechWeights('svc-asr'), 'tokenizer.json'), 'utf8');
     const pairs = createBytePairs(JSON.parse(file));
     const text = "Don't stop — it's 3.5% (naïve) 中关村 北京的天气";
     // As the tokenizers library gives them.

@@ -7,17 +7,22 @@ import { createVectorProcess } from '../../src/engines/speech/speech-process.ts'
 import { createVectorEngine } from '../../src/engines/speech/vector-engine.ts';
 import type { VectorEngine } from '../../src/engines/speech/vector-engine.ts';
 import { createWordPieces } from '../../src/engines/speech/word-pieces.ts';
-import { lacksSpeech, runtimeFolder, weightsAt } from './speech-files.ts';
+import { lacksSpeech, runtimeFolder, speechWeights } from '../models-folder.ts';
 
 const MINILM = 'all-minilm-l6-v2';
 const never = new AbortController().signal;
 
-describe('vectors by a small model', { skip: lacksSpeech(MINILM) }, () => {
+describe('vectors by a small model', { skip: lacksSpeech('svc-embed') }, () => {
   let runFolder: string;
   let engine: VectorEngine;
   before(async () => {
     runFolder = await mkdtemp(join(tmpdir(), 'parley-model-'));
-    const options = { name: MINILM, runtimeFolder, weightsFolder: weightsAt(MINILM) ?? '', runFolder };
+    const options = {
+      name: MINILM,
+      runtimeFolder: runtimeFolder(),
+      weightsFolder: speechWeights('svc-embed'),
+      runFolder,
+    };
     const process = await createVectorProcess(
       { ...options, threads: 1, queuePlacesMax: 8, queueWaitMsMax: 60_000 },
       { info: () => undefined, warn: () => undefined },
@@ -74,7 +79,7 @@ describe('vectors by a small model', { skip: lacksSpeech(MINILM) }, () => {
 
   it('are of pieces as its tokenizer gives them elsewhere', async () => {
     const pieces = createWordPieces(
-      JSON.parse(await readFile(join(weightsAt(MINILM) ?? '', 'tokenizer.json'), 'utf8')),
+      JSON.parse(await readFile(join(speechWeights('svc-embed'), 'tokenizer.json'), 'utf8')),
     );
     // As the tokenizers library gives them.
     assert.deepEqual(
