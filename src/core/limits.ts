@@ -1063,7 +1063,7 @@ export const SENTENCE_SILENCE_MS_DEFAULT = 1_300;
 export const REALTIME_HOTWORDS_MAX = 500;
 
 /** Ours: Unicode code points of such a word that comes with a recognition. Beyond: refused. */
-export const HOTWORD_CODE_POINTS_MAX = 100;
+export const REALTIME_HOTWORD_CODE_POINTS_MAX = 100;
 
 /** Ours: languages that one recognition may name. Beyond: refused. */
 export const LANGUAGE_HINTS_MAX = 20;
