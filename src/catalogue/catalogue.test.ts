@@ -102,6 +102,8 @@ test('every shipped model has weights that are there, or says why it has none', 
       const weights = catalogue.weights(runs.weights);
       assert.ok(contextTokens <= weights.contextTokensMax, name);
       assert.ok(Object.hasOwn(FAMILIES, runs.family), name);
+    } else if (runs.type === 'onnx') {
+      assert.equal(catalogue.weights(runs.weights).folder?.task, runs.task, name);
     } else {
       assert.ok(runs.type === 'none' && runs.reason.length > 0, name);
     }
@@ -113,7 +115,8 @@ test('every shipped model has weights that are there, or says why it has none', 
 });
 
 test('the shipped file keeps to what its source says of the weights', () => {
-  const parted = parts.weights.map(({ id, sizeBytes, sources }) => {
+  const single = parts.weights.filter(({ folder }) => folder === undefined);
+  const parted = single.map(({ id, sizeBytes, sources }) => {
     const packages = sources.find((source) => source.type === 'packages');
     const hub = sources.find((source) => source.type === 'hub');
     return [id, sizeBytes, packages?.parts.length, packages?.sha256.slice(0, 8), hub?.sha256];
@@ -123,6 +126,35 @@ test('the shipped file keeps to what its source says of the weights', () => {
     ['qwen2.5-coder-1.5b-instruct-q4_k_m', 1_117_320_768, 22, 'cc324af0', undefined],
     ['smollm2-135m-instruct-q4_1', 98_362_432, 1, 'b179c952', undefined],
   ]);
+  const folders = parts.weights.flatMap(({ id, sizeBytes, folder }) => (folder ? [{ id, sizeBytes, folder }] : []));
+  assert.deepEqual(
+    folders.map(({ id, sizeBytes, folder: { task, files, conversion } }) => [
+      id,
+      task,
+      sizeBytes,
+      files.map(({ name, sha256 }) => `${name} ${sha256.slice(0, 8)}`),
+      conversion?.source.sha256.slice(0, 8),
+      conversion?.files.length,
+    ]),
+    [
+      [
+        'whisper-base',
+        'speech',
+        106_491_245,
+        ['config.json 56a6d811', 'tokenizer.json fb7b6319', 'silero-vad.onnx 7ed98ddb'],
+        'd01c3014',
+        4,
+      ],
+      [
+        'all-minilm-l6-v2',
+        'vectors',
+        23_394_866,
+        ['model.onnx 8199be6f', 'tokenizer.json be50c362'],
+        undefined,
+        undefined,
+      ],
+    ],
+  );
 });
 
 test('a catalogue can be replaced under those who hold it', () => {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { ServiceError } from '../core/error.ts';
-import type { Weights, WeightsSource } from '../core/weights.ts';
+import { present } from '../lib/present.ts';
+import type { Weights, WeightsConversion, WeightsFolder, WeightsSource, WeightsTask } from '../core/weights.ts';
 import type { Abilities, Alias, ModelEntry, ModelInterface, RemoteOptions } from './model.ts';
 import { REMOTE_QUALIFIERS } from './remote-schema.ts';
-import type { CatalogueRecord, ModelRecord, WeightsRecord } from './schema.ts';
+import type { CatalogueRecord, FolderRecord, ModelRecord, WeightsRecord } from './schema.ts';
 import { RUNNER_KEYS } from './schema.ts';
 
 /** What `createCatalogue` takes. */
@@ -82,9 +83,35 @@ interface NamedWeights {
 }
 
 function toWeights(id: string, record: WeightsRecord): NamedWeights {
-  const { sizeBytes, licence, contextTokensMax, sources } = record;
-  return { weights: { id, licence, contextTokensMax, sources, ...(sizeBytes ? { sizeBytes } : {}) }, record };
+  const { licence, contextTokensMax, sources = [] } = record;
+  const folder = record.folder && toFolder(record.folder);
+  const sizeBytes = folder ? sizeOf(folder) : record.sizeBytes;
+  const weights = { id, licence, contextTokensMax, sources, ...present({ sizeBytes, folder }) };
+  return { weights, record };
 }
+
+function toFolder({ task, files, conversion }: FolderRecord): WeightsFolder {
+  return {
+    task,
+    files: Object.entries(files).map(([name, { parts, ...file }]) => ({
+      name,
+      ...file,
+      source: { type: 'packages', parts, sha256: file.sha256 },
+    })),
+    ...(conversion === undefined ? {} : { conversion: toConversion(conversion) }),
+  };
+}
+
+const toConversion = ({ layout, source, files }: NonNullable<FolderRecord['conversion']>): WeightsConversion => ({
+  layout,
+  sizeBytes: source.sizeBytes,
+  source: { type: 'packages', parts: source.parts, sha256: source.sha256 },
+  files: Object.entries(files).map(([name, file]) => ({ name, ...file })),
+});
+
+/** On disk, when all is done. */
+const sizeOf = ({ files, conversion }: WeightsFolder): number =>
+  [...files, ...(conversion?.files ?? [])].reduce((sum, file) => sum + file.sizeBytes, 0);
 
 /** The weights that a short form (`hub`, `path`) brings along. */
 function ownWeights(record: ModelRecord): NamedWeights | undefined {
@@ -137,7 +164,7 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
       ...(thinking === undefined ? {} : { thinking: thinking === 'none' ? false : thinking }),
     },
     repeatsCalls: record.repeatsCalls ?? weights?.record.repeatsCalls ?? false,
-    interfaces: record.interfaces ?? CHAT_INTERFACES,
+    interfaces: interfacesOf(name, record, weights),
     ...(record.regions ? { regions: record.regions } : {}),
     sampling: { ...weights?.record.sampling, ...record.sampling },
     ...(record.maxThinkingTokens === undefined ? {} : { maxThinkingTokens: record.maxThinkingTokens }),
@@ -147,6 +174,25 @@ function toEntry(name: string, record: ModelRecord, weights: NamedWeights | unde
   };
 }
 
+/** Weights for speech, or for vectors, do nothing else. @throws ServiceError for a model that is said to. */
+function interfacesOf(
+  name: string,
+  { interfaces }: ModelRecord,
+  weights: NamedWeights | undefined,
+): readonly ModelInterface[] {
+  const task = weights?.weights.folder?.task;
+  if (task === undefined) return interfaces ?? CHAT_INTERFACES;
+  const only = TASK_INTERFACES[task];
+  const strange = interfaces?.find((each) => each !== only);
+  if (strange === undefined) return [only];
+  throw fault(`models.${name}.interfaces`, `its weights are for ${task}: they serve ${only}, and not ${strange}`);
+}
+
+const TASK_INTERFACES = { speech: 'speech', vectors: 'embeddings' } as const satisfies Record<
+  WeightsTask,
+  ModelInterface
+>;
+
 const rendersItself = (record: ModelRecord): boolean => runsElsewhere(record) && (record.input ?? 'chat') === 'chat';
 
 const runsElsewhere = ({ url, command }: ModelRecord): boolean => url !== undefined || command !== undefined;
@@ -154,6 +200,8 @@ const runsElsewhere = ({ url, command }: ModelRecord): boolean => url !== undefi
 function runnerOf(name: string, record: ModelRecord, weights: NamedWeights | undefined): ModelEntry['runs'] {
   const family = record.family ?? weights?.record.family ?? 'template';
   if (record.command !== undefined) {
+    if (weights?.weights.folder)
+      throw fault(`models.${name}.weights`, 'are no model file that a program could be given');
     return {
       type: 'program',
       program: {
@@ -166,6 +214,7 @@ function runnerOf(name: string, record: ModelRecord, weights: NamedWeights | und
       remote: remoteOf(name, record, family),
     };
   }
+  if (weights?.weights.folder) return { type: 'onnx', weights: weights.weights.id, task: weights.weights.folder.task };
   if (weights) return { type: 'weights', weights: weights.weights.id, family };
   if (record.url !== undefined) {
     return {

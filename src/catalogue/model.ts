@@ -2,7 +2,7 @@ import type { Abilities } from '../core/abilities.ts';
 import type { Sampling } from '../core/request.ts';
 import type { ServerKind } from '../core/server-kind.ts';
 import type { RegionId } from '../core/region.ts';
-import type { Weights } from '../core/weights.ts';
+import type { Weights, WeightsTask } from '../core/weights.ts';
 
 /** Interfaces a catalogue entry can serve; asked on another one it is `model-not-supported`. */
 export const MODEL_INTERFACES = [
@@ -57,6 +57,8 @@ export interface ModelEntry {
   /** What runs it. `none`: declared by the specification, no engine yet; `reason` says why. */
   readonly runs:
     | { readonly type: 'weights'; readonly weights: string; readonly family: string }
+    /** The engine that is installed on demand: it hears speech, or makes vectors, and writes no text. */
+    | { readonly type: 'onnx'; readonly weights: string; readonly task: WeightsTask }
     | {
         readonly type: 'upstream';
         readonly addresses: readonly string[];
@@ -97,11 +99,11 @@ export const ownInterfaces = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): r
 
 /** The weights that an entry needs on this machine. */
 export const ownWeightsOf = ({ runs }: Pick<ModelEntry, 'runs'>): string | undefined =>
-  runs.type === 'weights' || runs.type === 'program' ? runs.weights : undefined;
+  runs.type === 'upstream' || runs.type === 'none' ? undefined : runs.weights;
 
 /** Of the model's template, tags and formats; a chat engine has no use for it. */
 export function familyNameOf({ runs }: Pick<ModelEntry, 'runs'>): string {
-  if (runs.type === 'none') return 'template';
+  if (runs.type === 'none' || runs.type === 'onnx') return 'template';
   return runs.type === 'weights' ? runs.family : runs.remote.family;
 }
 

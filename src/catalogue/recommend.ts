@@ -29,11 +29,13 @@ const CORES_USEFUL_MAX = 4;
 /** About as fast as people read. */
 const TOKENS_PER_SECOND_MIN = 8;
 
-/** Largest first. The largest that fits and is not too slow is recommended, else the smallest there is. */
+/** Of those that write text. Largest first. The largest that fits and is not too slow is recommended, else the smallest there is. */
 export function recommendWeights(all: readonly Weights[], { memoryBytes, cores }: Machine): readonly Advice[] {
   // One core stays free: the engine's threads wait for each other, and a busy neighbour makes all of them slow.
   const threads = Math.min(Math.max(1, cores - 1), CORES_USEFUL_MAX);
-  const known = all.flatMap((weights) => (weights.sizeBytes ? [{ weights, sizeBytes: weights.sizeBytes }] : []));
+  const known = all.flatMap((weights) =>
+    weights.sizeBytes && !weights.folder ? [{ weights, sizeBytes: weights.sizeBytes }] : [],
+  );
   const judged = known
     .toSorted((a, b) => b.sizeBytes - a.sizeBytes)
     .map(({ weights, sizeBytes }) => ({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../core/error.ts';
 import { SEED_MAX } from '../core/limits.ts';
 import { REGION_IDS } from '../core/region.ts';
+import { WEIGHTS_TASKS } from '../core/weights.ts';
 import type { ServerKind } from '../core/server-kind.ts';
 import { FAMILIES, isFamilyName } from './families/families.ts';
 import { MODEL_INTERFACES } from './model.ts';
@@ -55,6 +56,10 @@ const hubFile = z
 
 const repository = z.string().regex(/^[A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*$/, 'must be owner/repository');
 
+const wheelParts = z
+  .array(z.strictObject({ package: z.string().min(1), version: z.string().min(1), member: z.string().min(1) }))
+  .min(1);
+
 const source = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('hub'),
@@ -66,14 +71,36 @@ const source = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('packages'),
     sha256,
-    parts: z
-      .array(z.strictObject({ package: z.string().min(1), version: z.string().min(1), member: z.string().min(1) }))
-      .min(1),
+    parts: wheelParts,
   }),
   z.strictObject({ type: z.literal('file'), path: z.string().min(1) }),
 ]);
 
-const weights = z.strictObject({
+const folderFileName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/, 'must be letters, digits, ".", "_" or "-"');
+
+/** A file that parts are joined to; its hash is that of the joined file. */
+const joinedFile = z.strictObject({ sizeBytes: z.int().positive(), sha256, parts: wheelParts });
+
+/** Several files that are one set of weights, for the engine that is installed on demand. */
+const folder = z
+  .strictObject({
+    task: z.enum(WEIGHTS_TASKS),
+    files: z.record(folderFileName, joinedFile),
+    conversion: z
+      .strictObject({
+        layout: z.literal('ct2-whisper'),
+        source: joinedFile,
+        files: z.record(folderFileName, z.strictObject({ sizeBytes: z.int().positive(), sha256 })),
+      })
+      .exactOptional(),
+  })
+  .refine(({ files, conversion }) => conversion === undefined || 'config.json' in files, {
+    error: 'a conversion needs the config.json of its model',
+    path: ['files'],
+  });
+export type FolderRecord = z.infer<typeof folder>;
+
+const weightsRecord = z.strictObject({
   sizeBytes: z.int().positive().exactOptional(),
   licence: z.string().min(1).default('not stated'),
   contextTokensMax: z.int().positive().default(8192),
@@ -82,8 +109,16 @@ const weights = z.strictObject({
   /** The model tends to repeat a call whose result it has already: see generation/repeated-calls.ts. */
   repeatsCalls: z.boolean().default(false),
   sampling: sampling.default({}),
-  sources: z.array(source).min(1),
+  /** Of a model file. */
+  sources: z.array(source).min(1).exactOptional(),
+  folder: folder.exactOptional(),
 });
+const weights = weightsRecord.refine(
+  ({ sources, folder: given }) => (sources === undefined) !== (given === undefined),
+  {
+    error: 'needs either sources or a folder',
+  },
+);
 export type WeightsRecord = z.infer<typeof weights>;
 
 /** `owner/repo/file.gguf` or `owner/repo:file.gguf`. */

@@ -68,7 +68,9 @@ test('list says what runs each model, whether it is here, and under which licenc
   assert.match(output, /^svc-plus +qwen2\.5-coder-0\.5b-instruct-q4_k_m +yes +8192 +chat messages responses native$/m);
   assert.match(output, /^svc-tiny +smollm2-135m-instruct-q4_1 +no +4096/m);
   assert.match(output, /^remote +far at http:\/\/127\.0\.0\.1:9\/v1 +- +8192/m);
-  assert.match(output, /^svc-asr +nothing: Speech recognition has no engine in this version\. +- +- +speech$/m);
+  assert.match(output, /^svc-asr +whisper-base +no +448 +speech$/m);
+  assert.match(output, /^svc-rerank +nothing: No reranking model is configured.* +- +- +rerank$/m);
+  assert.match(output, /^whisper-base +106 MB +no +MIT/m);
   assert.match(output, /^qwen2\.5-coder-1\.5b-instruct-q4_k_m +1\.1 GB +no +Apache-2\.0/m);
 });
 
@@ -102,9 +104,9 @@ test('pull takes models, aliases and weights, each file once, and prints the pat
 });
 
 test('pull says plainly that a model has no weights', async () => {
-  await assert.rejects(run(['pull', 'svc-asr']), {
+  await assert.rejects(run(['pull', 'svc-rerank']), {
     kind: 'invalid-request',
-    message: 'svc-asr has no weights: Speech recognition has no engine in this version.',
+    message: /^svc-rerank has no weights: No reranking model is configured/,
   });
 });
 

@@ -11,7 +11,7 @@ import { systemClock } from '../lib/clock.ts';
 import { formatBytes } from '../weights/format-bytes.ts';
 import type { ProgressStream } from '../weights/progress-printer.ts';
 import { createProgressPrinter } from '../weights/progress-printer.ts';
-import { describeSource } from '../weights/weights-files.ts';
+import { describeFolder, describeSource } from '../weights/weights-files.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { asJson } from './as-json.ts';
 import { recommendCommand } from './recommend.ts';
@@ -231,7 +231,7 @@ async function describeWeights(weights: Weights, store: WeightsStore) {
     path: path ?? null,
     sha256: record?.sha256 ?? null,
     verified: record?.verified ?? null,
-    sources: weights.sources.map(describeSource),
+    sources: weights.folder ? [describeFolder(weights.folder)] : weights.sources.map(describeSource),
   };
 }
 
@@ -259,6 +259,7 @@ const isHere = (id: string | undefined, pathOf: ReadonlyMap<string, string | nul
 function describeRunner(runs: ModelEntry['runs']): string {
   switch (runs.type) {
     case 'weights':
+    case 'onnx':
       return runs.weights;
     case 'upstream':
       return `${runs.remote.model} at ${runs.addresses.join(', ')}`;

@@ -4,9 +4,17 @@ import type { LoadedConfig } from '../config/load-config.ts';
 import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { addToConfigFile } from '../config/config-file.ts';
-import { openCatalogue, openConversations, openJobQueue, openKeys, openWeights } from '../service/parts.ts';
+import {
+  openCatalogue,
+  openConversations,
+  openJobQueue,
+  openKeys,
+  openRuntimes,
+  openWeights,
+} from '../service/parts.ts';
 import { configCommand } from './config.ts';
 import { conversationsCommand } from './conversations.ts';
+import { enginesCommand } from './engines.ts';
 import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
 import { modelsCommand } from './models.ts';
@@ -60,6 +68,7 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
       stdout,
       stderr,
     }),
+    enginesCommand({ open: (flags) => openRuntimes(load(flags).config, env), stdout, stderr }),
     configCommand({ load, check: ({ config }) => openCatalogue(config), stdout }),
   ];
   for (const command of commands) program.addCommand(withSettings(command, program));

@@ -8,6 +8,9 @@ import { type DeepReadonly, deepFreeze, type Tree } from './tree.ts';
 
 type ParsedRegion = NonNullable<ParsedConfig['regions'][keyof typeof REGIONS]>;
 
+/** Where the configuration, and npm's own, name no other. */
+export const NPM_REGISTRY_DEFAULT = 'https://registry.npmjs.org/';
+
 /** The effective configuration, whole and frozen. Read by the service and the commands only. */
 export type Config = DeepReadonly<ReturnType<typeof complete>>;
 
@@ -34,6 +37,7 @@ function complete(parsed: ParsedConfig, cores: number) {
     ...parsed,
     regions: mapValues(regions, completeRegion),
     modelsFolder: parsed.modelsFolder ?? join(data, 'models'),
+    enginesFolder: parsed.enginesFolder ?? join(data, 'engines'),
     // Worker threads spin while they wait: with a busy neighbour on their core the whole engine stands still.
     engine: { ...engine, threads: engine.threads ?? Math.max(1, cores - 1) },
     speech: { ...parsed.speech, sessionsMax: parsed.speech.sessionsMax ?? cores },

@@ -98,6 +98,10 @@ export const ConfigSchema = z.strictObject({
   hubUrl: z
     .union([z.literal('off'), httpUrl], { error: 'must be an address or off' })
     .default('https://huggingface.co'),
+  /** Where runtimes are kept that are installed on demand. */
+  enginesFolder: text.optional(),
+  /** The registry of npm packages that they come from; default: the one that npm is configured with. */
+  npmRegistryUrl: httpUrl.optional(),
   engine: z
     .strictObject(
       {

@@ -64,6 +64,8 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'cors.origins', type: 'list', env: 'PARLEY_CORS_ORIGINS' },
   { path: 'modelsFolder', type: 'path', env: 'PARLEY_MODELS_FOLDER' },
   { path: 'extraModelsFolders', type: 'paths', env: 'PARLEY_MODELS' },
+  { path: 'enginesFolder', type: 'path', env: 'PARLEY_ENGINES_FOLDER' },
+  { path: 'npmRegistryUrl', type: 'text', env: 'PARLEY_NPM_REGISTRY_URL' },
   { path: 'hubUrl', type: 'text', env: 'PARLEY_HUB_URL' },
   { path: 'engine.kind', type: 'text', env: 'PARLEY_ENGINE_KIND' },
   { path: 'engine.prefer', type: 'text', env: 'PARLEY_ENGINE_PREFER' },

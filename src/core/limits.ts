@@ -159,6 +159,12 @@ export const WHEELS_AT_ONCE = 3;
 /** Ours: bytes of a package index page. Beyond: refused. */
 export const INDEX_PAGE_BYTES_MAX = 32 * 1024 * 1024;
 
+/** Ours: files and folders of an archive of a runtime; real ones have up to 200. Beyond: refused. */
+export const TAR_ENTRIES_MAX = 10_000;
+
+/** Ours: bytes of one file in such an archive. Beyond: refused. */
+export const TAR_ENTRY_BYTES_MAX = 512 * 1024 * 1024;
+
 /** Ours: bytes that a download or an explicit cache leaves free on the disk. */
 export const DISK_RESERVE_BYTES = 128 * 1024 * 1024;
 
@@ -1121,3 +1127,9 @@ export const AUDIO_RESIDENT_BYTES_MAX = 512 * 1024 * 1024;
 /** Ours: recordings that are decoded at once by a process of the service, and those that may wait for it. Beyond: 503. */
 export const AUDIOS_AT_ONCE = 4;
 export const AUDIOS_WAITING_MAX = 128;
+
+/** Ours: bytes of a call to the process that hears speech. Beyond: 400. Half a minute of samples, and 500 hotwords with their context. */
+export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
+
+/** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
+export const SMALL_VECTOR_TOKENS_MAX = 512;

@@ -10,10 +10,14 @@ export interface Hotword {
   readonly language?: string;
 }
 
-/** A word that was heard. Times in ms from the beginning of the audio that was asked about. */
+/**
+ * A word that was heard. Times in ms from the beginning of the audio that was asked about. One behind the other, `text` and
+ * `punctuation` of all words are the text.
+ */
 export interface HeardWord {
-  /** As it stands in the text, with the blank behind it where the language has one, without `punctuation`. */
+  /** With the blank behind it, where one follows and no punctuation does. */
   readonly text: string;
+  /** With the blank behind it, where one follows. */
   readonly punctuation: string;
   readonly beginMs: number;
   readonly endMs: number;

@@ -25,7 +25,7 @@ export interface RecognitionRequest {
 }
 
 export interface Recognition {
-  /** Empty where nothing was said. */
+  /** Empty where nothing was said; without blanks at its ends. */
   readonly text: string;
   /** ISO 639-1. */
   readonly language: string;
@@ -64,7 +64,7 @@ export interface SpeechEngine {
    * (`invalid-request`). An abort ends it between two tokens.
    */
   recognize(request: RecognitionRequest, signal: AbortSignal): Promise<Recognition>;
-  /** @param samples Whole frames. @param state Of the block before; undefined at the beginning. */
+  /** @param samples Whole frames, at most a minute. @param state Of the block before; undefined at the beginning. */
   detectVoice(samples: Float32Array, state: VoiceState | undefined, signal: AbortSignal): Promise<VoiceBlock>;
   close(): Promise<void>;
 }

@@ -16,11 +16,14 @@ import { createScriptedEngine } from '../engines/scripted/scripted-engine.ts';
 import type { ProgramUp } from '../engines/command/command-server.ts';
 import type { Pool } from '../engines/pool/pool.ts';
 import type { SupervisedLease } from '../engines/sharing/guest-desk.ts';
+import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { Supervised } from '../engines/supervisor.ts';
 import { knownOf } from '../generation/abilities.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ReportProgress } from '../weights/progress.ts';
+import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import { createOnnxEngines, isOnnx } from './onnx-engines.ts';
 import { createProgramEngine, createServerPool, planProgram, preferredPlan } from './server-engines.ts';
 import type { ProgramPlan } from './server-engines.ts';
 
@@ -53,6 +56,8 @@ export interface ModelEngines {
   engineFor(model: ResolvedModel): Promise<Lease>;
   /** The same for vectors. @throws ServiceError as `engineFor`; `unsupported` also for an engine that makes none. */
   embeddingsFor(model: ResolvedModel): Promise<PartLease<EmbeddingEngine>>;
+  /** The same for what hears speech. */
+  speechFor(model: ResolvedModel): Promise<PartLease<SpeechEngine>>;
   /** The same for scores. */
   rankingFor(model: ResolvedModel): Promise<PartLease<RankingEngine>>;
   /** Downloads what is missing and starts the engine. @throws ServiceError with the reason. */
@@ -89,6 +94,7 @@ export interface ModelEnginesNeeds {
   /** Path of the server program that weights are given to instead of the embedded engine, where one is wanted and there. */
   readonly preferred: string | undefined;
   readonly weights: WeightsStore;
+  readonly runtimes: Pick<RuntimeStore, 'locate' | 'runtime'>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
@@ -133,6 +139,8 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       case 'program':
         // Whatever is said of a server may make it another engine.
         return `${runs.type} ${declaredContextOf(entry) ?? ''} ${JSON.stringify(runs)}`;
+      case 'onnx':
+        return `onnx ${runs.weights}`;
       case 'none':
         return 'none';
     }
@@ -199,6 +207,17 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
           },
         );
 
+  const onnx = createOnnxEngines({
+    ...needs,
+    folderOf: fileOf,
+    process: {
+      threads: needs.llama.threads,
+      queuePlacesMax: needs.llama.queuePlacesMax,
+      queueWaitMsMax: needs.llama.queueWaitMsMax,
+      runFolder: needs.llama.runFolder,
+    },
+  });
+
   const engineOf = async (entry: ModelEntry): Promise<Lease> => {
     const { runs } = entry;
     if (runs.type === 'upstream')
@@ -233,6 +252,10 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
           const modelFile = runs.weights === undefined || host ? undefined : await fileOf(entry, runs.weights);
           return await programFor(entry, planProgram(entry, runs, modelFile));
         });
+      case 'onnx':
+        return Promise.reject(
+          new ServiceError('unsupported', `What runs ${entry.name} writes no text.`, { param: 'model' }),
+        );
       case 'none':
         return Promise.reject(new ServiceError('unsupported', `${entry.name}: ${runs.reason}`, { param: 'model' }));
     }
@@ -253,7 +276,15 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
   };
 
   return {
-    embeddingsFor: (model) => partOf(model, ({ embeddings }) => embeddings, 'makes no vectors'),
+    embeddingsFor: (model) =>
+      isOnnx(model.entry) && !isScripted(model.entry)
+        ? onnx.vectorsFor(model.entry)
+        : partOf(model, ({ embeddings }) => embeddings, 'makes no vectors'),
+    async speechFor({ asked, entry }) {
+      if (isOnnx(entry)) return await onnx.speechFor(entry);
+      const why = entry.runs.type === 'none' ? entry.runs.reason : `${HEARS_NOTHING}.`;
+      throw new ServiceError('unsupported', `${asked.slice(0, ASKED_CHARS_MAX)}: ${why}`, { param: 'model' });
+    },
     rankingFor: (model) => partOf(model, ({ ranking }) => ranking, 'does not rank documents'),
     lastTokenAt: (entry) => tokenAt.get(keyOf(entry)),
     engineFor: ({ entry }) => engineOf(entry),
@@ -275,24 +306,34 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
           }
         }
       }
+      if (isOnnx(entry) && !isScripted(entry)) {
+        const { supervised, release } = await onnx.share(entry);
+        return void (await supervised.ready(signal).finally(release));
+      }
       const { engine, release } = await engineOf(entry);
       await engine.model().finally(release);
     },
     async share(model) {
       const entry = needs.catalogue.find(model);
       if (!entry) throw new ServiceError('model-not-found', `There is no model ${model} any more.`, { param: 'model' });
+      if (isOnnx(entry)) return await onnx.share(entry);
       const lease = entry.runs.type === 'upstream' ? undefined : await runningOf(entry, entry.runs);
       if (lease?.engine.supervised) return { supervised: lease.engine.supervised, release: lease.release };
       lease?.release();
       throw new ServiceError('internal', INTERNAL_MESSAGE, { cause: `what runs ${model} cannot be shared` });
     },
-    releaseIdle: () => registry.closeIdle(({ supervised }) => supervised !== undefined),
+    async releaseIdle() {
+      await Promise.all([registry.closeIdle(({ supervised }) => supervised !== undefined), onnx.releaseIdle()]);
+    },
     async stateOf(entry) {
       const { runs } = entry;
       if (runs.type === 'none') return { state: 'off', reason: runs.reason };
       if (isScripted(entry)) return { state: 'ready' };
+      if (isForSpeech(entry) && !isOnnx(entry)) return { state: 'off', reason: HEARS_NOTHING };
       if (runs.type === 'upstream') return stateOfServers(runs.addresses, pools.get(keyOf(entry)));
       if (host) return await host.stateOf(entry.name);
+      const known = isOnnx(entry) ? await onnx.stateOf(entry) : undefined;
+      if (known) return known;
       const state = registry.stateOf(keyOf(entry));
       if (state === 'ready') return { state };
       if (state === 'starting') return { state, reason: 'its engine is starting' };
@@ -306,7 +347,7 @@ export function createModelEngines(needs: ModelEnginesNeeds): ModelEngines & Eng
       return { state: 'on-demand', reason: `loads with the first request${program ? `, in ${program}` : ''}` };
     },
     async close() {
-      await Promise.all([registry.close(), servers.close()]);
+      await Promise.all([registry.close(), servers.close(), onnx.close()]);
     },
   };
 }
@@ -325,6 +366,10 @@ function running(text: TextEngine, supervised?: Supervised<unknown>): Running {
 /** Parsers of what our own process of the same version told. */
 const parseLlamaUp = (value: unknown): LlamaUp => value as LlamaUp;
 const parseProgramUp = (value: unknown): ProgramUp => value as ProgramUp;
+
+const HEARS_NOTHING = 'what runs it does not recognise speech';
+
+const isForSpeech = ({ interfaces }: ModelEntry): boolean => interfaces.every((each) => each === 'speech');
 
 const isForText = ({ interfaces }: ModelEntry): boolean =>
   !interfaces.every((each) => each === 'embeddings' || each === 'rerank');

@@ -1,7 +1,7 @@
 import type { ResolvedModel } from '../catalogue/model.ts';
-import { ServiceError } from '../core/error.ts';
 import { scriptedSpeech } from '../engines/scripted/scripted-speech.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
+import type { ModelEngines } from './model-engines.ts';
 
 /** A recognition engine, for as long as somebody works with it. */
 interface SpeechLease {
@@ -10,20 +10,22 @@ interface SpeechLease {
 }
 
 export interface OpenedSpeech {
-  /** @throws ServiceError `unsupported` for what has no engine. */
+  /** @throws ServiceError `unsupported` for what has no engine, or has one that is not installed; `overloaded` without weights. */
   speechFor(model: ResolvedModel): Promise<SpeechLease>;
   close(): Promise<void>;
 }
 
-/** From a model that recognises speech to the engine that runs it. */
-export function openSpeech({ kind }: { readonly kind: 'llama' | 'scripted' }): OpenedSpeech {
+interface OpenSpeechNeeds {
+  readonly kind: 'llama' | 'scripted';
+  readonly engines: Pick<ModelEngines, 'speechFor'>;
+}
+
+/** From a model that recognises speech to the engine that runs it; in tests of what lies around it, to one that plays. */
+export function openSpeech({ kind, engines }: OpenSpeechNeeds): OpenedSpeech {
   const scripted = kind === 'scripted' ? scriptedSpeech() : undefined;
   return {
-    speechFor({ entry: { name, runs } }) {
-      if (scripted) return Promise.resolve({ engine: scripted, release: () => undefined });
-      const why = runs.type === 'none' ? runs.reason : 'what runs it does not recognise speech.';
-      return Promise.reject(new ServiceError('unsupported', `${name}: ${why}`, { param: 'model' }));
-    },
+    speechFor: async (model) =>
+      scripted ? { engine: scripted, release: () => undefined } : await engines.speechFor(model),
     close: async () => await scripted?.close(),
   };
 }

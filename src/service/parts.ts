@@ -4,6 +4,7 @@ import { expandCatalogue } from '../catalogue/expand.ts';
 import type { Catalogue, ModelEntry } from '../catalogue/model.ts';
 import { parseCatalogueAdditions } from '../catalogue/schema.ts';
 import { readShippedCatalogue } from '../catalogue/shipped.ts';
+import { NPM_REGISTRY_DEFAULT } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import { regionsOf } from '../config/regions.ts';
 import { ServiceError } from '../core/error.ts';
@@ -18,6 +19,10 @@ import { createKeys } from '../resources/keys/service.ts';
 import { sqliteDialect } from '../store/dialects/sqlite.ts';
 import { openStore } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
+import { createRuntimeStore } from '../weights/runtime/runtime-store.ts';
+import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
+import { speechRuntime } from '../weights/runtime/speech-runtime.ts';
+import { thisPlatform } from '../weights/runtime/this-platform.ts';
 import { createWeightsStore } from '../weights/weights-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 
@@ -99,6 +104,23 @@ export function openWeights(
     extraFolders: config.extraModelsFolders,
     hubUrl: config.hubUrl === 'off' ? undefined : config.hubUrl,
     python: environment['PARLEY_PYTHON'] ?? 'python3',
+    environment,
+    fetch,
+    clock: systemClock,
+    log,
+  });
+}
+
+export function openRuntimes(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  log: Pick<Log, 'info'> = SILENT,
+): RuntimeStore {
+  return createRuntimeStore({
+    folder: config.enginesFolder,
+    runtime: () => speechRuntime(thisPlatform()),
+    registryUrl: config.npmRegistryUrl,
+    defaultRegistryUrl: NPM_REGISTRY_DEFAULT,
     environment,
     fetch,
     clock: systemClock,

@@ -21,6 +21,7 @@ const unused = () => Promise.reject(new Error('no engine is asked for'));
 const engines: ModelEngines = {
   engineFor: unused,
   embeddingsFor: unused,
+  speechFor: unused,
   rankingFor: unused,
   prepare: unused,
   stateOf: async ({ runs }) => (runs.type === 'none' ? { state: 'off', reason: runs.reason } : { state: 'on-demand' }),

@@ -50,16 +50,20 @@ export async function report({ catalogue, engines, served, interfaces, regions }
       return { model: entry.name, ...(await engines.stateOf(entry)) };
     }),
   );
-  const lacking = (needed: ModelInterface): string | undefined => whyNoModel(catalogue.list(), needed);
+  const lacking = (needed: ModelInterface): string | undefined => whyNoModel(catalogue.list(), models, needed);
   return { interfaces: interfaceStates(served, { regions, byModel: interfaces, lacking }), models };
 }
 
-/** Undefined when some model serves it. Else the catalogue's own word for why none does, where it has one. */
-function whyNoModel(entries: readonly ModelEntry[], needed: ModelInterface): string | undefined {
-  const serving = entries.filter(({ interfaces }) => interfaces.includes(needed));
-  if (serving.some(({ runs }) => runs.type !== 'none')) return undefined;
-  const reason = serving.map(({ runs }) => (runs.type === 'none' ? runs.reason : undefined))[0];
-  return reason ?? 'no model of this service is for it';
+/** Undefined when some model serves it. Else why the first one that would does not. */
+function whyNoModel(
+  entries: readonly ModelEntry[],
+  models: readonly ModelReport[],
+  needed: ModelInterface,
+): string | undefined {
+  const serving = entries.filter(({ interfaces }) => interfaces.includes(needed)).map(({ name }) => name);
+  const told = models.filter(({ model }) => serving.includes(model));
+  if (told.some(({ state }) => state !== 'off')) return undefined;
+  return told[0]?.reason ?? 'no model of this service is for it';
 }
 
 /** Whether a token can be generated now: one was seen lately, or one is generated. */

@@ -81,6 +81,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import { createOpenAudio } from '../transcription/opened-audio.ts';
 import { openPcmStream } from '../transcription/pcm-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
+import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
 import type { ReachedRegion } from './addresses.ts';
@@ -94,7 +95,7 @@ import { openSpeech } from './open-speech.ts';
 import { openTranscriptions } from './open-transcriptions.ts';
 import { createModelEngines } from './model-engines.ts';
 import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
-import { openCatalogue, openDatabase, openWeights } from './parts.ts';
+import { openCatalogue, openDatabase, openRuntimes, openWeights } from './parts.ts';
 import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
 import type { Report } from './readiness.ts';
 
@@ -210,11 +211,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
-  const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
+  const runtimes = openRuntimes(config, environment, log);
+  const engineNeeds = { catalogue, weights, runtimes, environment, log, clock, ...present({ host, recall }) };
   const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
   const vocabularies = openVocabularies({ config, store, clock, catalogue, engines });
   const answerCheck = createAnswerCheck();
-  const speech = openSpeech({ kind: config.engine.kind });
+  const speech = openSpeech({ kind: config.engine.kind, engines });
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
@@ -435,6 +437,7 @@ const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto'
 interface EngineNeeds {
   readonly catalogue: ReplaceableCatalogue;
   readonly weights: WeightsStore;
+  readonly runtimes: RuntimeStore;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;

@@ -52,7 +52,7 @@ describe('vocabularies, through the whole service', () => {
 
   before(async () => {
     // Whatever is to run here plays scripts: the file model has something to run, the other one has not.
-    configure('models: {svc-asr: {weights: default, interfaces: [speech]}}');
+    configure('models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}');
     const quiet = () => undefined;
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     const clock = { now: () => Date.parse('2026-07-01T12:00:00.500Z'), monotonic: () => performance.now() };
@@ -160,14 +160,16 @@ describe('vocabularies, through the whole service', () => {
       Object.fromEntries(((await list(BEIJING)) ?? []).map((each) => [each.vocabulary_id, each.status]));
     assert.deepEqual(await statuses(), { [recorded]: 'OK', [live]: 'UNDEPLOYED' });
     assert.equal((await query(BEIJING, live)).body.output?.status, 'UNDEPLOYED');
-    configure('models: {svc-asr: {none: it was taken away, interfaces: [speech]}}');
+    configure(
+      'models: {svc-asr: {none: it was taken away, interfaces: [speech]}, svc-asr-realtime: {none: not there}}',
+    );
     await service?.reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'UNDEPLOYED', [live]: 'UNDEPLOYED' });
     // Nothing that leads to no recognition any more fails.
-    configure('models: {svc-asr: {weights: default, interfaces: [chat]}}');
+    configure('models: {svc-asr: {weights: default, interfaces: [chat]}, svc-asr-realtime: {none: not there}}');
     await service?.reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'UNDEPLOYED', [live]: 'UNDEPLOYED' });
-    configure('models: {svc-asr: {weights: default, interfaces: [speech]}}');
+    configure('models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}');
     await service?.reloadModels(file);
     assert.deepEqual(await statuses(), { [recorded]: 'OK', [live]: 'UNDEPLOYED' });
   });

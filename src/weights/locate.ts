@@ -81,7 +81,7 @@ async function hasModelMark(path: string): Promise<boolean> {
 }
 
 /** Where our folder cannot be written (baked into an image), the file is simply read again at the next start. */
-async function remember(path: string, record: FileRecord, log: Pick<Log, 'warn'>): Promise<void> {
+export async function remember(path: string, record: FileRecord, log: Pick<Log, 'warn'>): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
     await writeFileRecord(path, record);

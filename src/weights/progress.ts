@@ -3,7 +3,8 @@ import type { Clock } from '../lib/clock.ts';
 /** How far a download is. */
 export interface PullProgress {
   readonly weights: string;
-  readonly source: 'hub' | 'packages';
+  /** Where it comes from; a conversion is of what came before. */
+  readonly source: 'hub' | 'packages' | 'registry' | 'conversion';
   readonly doneBytes: number;
   /** Of packages it is an estimate until the last part is there. */
   readonly totalBytes?: number;

@@ -43,6 +43,9 @@ export async function saveBody(response: Response, needs: SaveNeeds): Promise<vo
       await handle.writeFile(chunk);
       onBytes(chunk.byteLength);
     }
+  } catch (thrown) {
+    leave();
+    throw thrown;
   } finally {
     clearTimeout(watch);
     signal.removeEventListener('abort', leave);

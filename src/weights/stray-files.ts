@@ -26,13 +26,15 @@ export async function findStrayFiles(
     const owner = ownerOf(name);
     if (!owner || owner.kind === 'lock') continue;
     const { id, kind } = owner;
-    const isNeeded = kept.has(id) && (kind === 'file' || kind === 'record');
+    const isNeeded = kept.has(id) && FINISHED.includes(kind);
     if (isNeeded || (await isBusy(lockOf(id)))) continue;
     const path = join(folder, name);
     stray.push({ path, sizeBytes: await sizeOf(path), why: kept.has(id) ? 'unfinished' : 'unnamed' });
   }
   return stray;
 }
+
+const FINISHED: readonly string[] = ['file', 'record', 'folder', 'folderRecord'];
 
 async function isBusy(lock: PullLockNeeds): Promise<boolean> {
   const mine = await tryPullLock(lock);

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import type { Weights, WeightsSource } from '../core/weights.ts';
+import type { Weights, WeightsFolder, WeightsSource } from '../core/weights.ts';
 
 /** Everything that may lie in the models folder on behalf of one set of weights. */
 export interface WeightsFiles {
@@ -10,6 +10,10 @@ export interface WeightsFiles {
   readonly hubState: string;
   readonly packagesPartial: string;
   readonly packagesParts: string;
+  /** Of weights that are several files. */
+  readonly folder: string;
+  readonly folderRecord: string;
+  readonly folderWork: string;
 }
 
 const SUFFIXES: Record<keyof WeightsFiles, string> = {
@@ -20,6 +24,9 @@ const SUFFIXES: Record<keyof WeightsFiles, string> = {
   hubState: '.hub.partial.json',
   packagesPartial: '.packages.partial',
   packagesParts: '.parts',
+  folder: '.onnx',
+  folderRecord: '.onnx.json',
+  folderWork: '.work',
 };
 
 export function filesOf(folder: string, id: string): WeightsFiles {
@@ -32,6 +39,9 @@ export function filesOf(folder: string, id: string): WeightsFiles {
     hubState: at('hubState'),
     packagesPartial: at('packagesPartial'),
     packagesParts: at('packagesParts'),
+    folder: at('folder'),
+    folderRecord: at('folderRecord'),
+    folderWork: at('folderWork'),
   };
 }
 
@@ -41,6 +51,15 @@ export const unfinishedFiles = (files: WeightsFiles): readonly string[] => [
   files.hubState,
   files.packagesPartial,
   files.packagesParts,
+  files.folderWork,
+];
+
+/** What is finished, where it is: a file or a folder, and what is known of it. */
+export const finishedFiles = (files: WeightsFiles): readonly string[] => [
+  files.file,
+  files.record,
+  files.folder,
+  files.folderRecord,
 ];
 
 /** Which weights a name in the models folder belongs to; undefined for names that are not ours. */
@@ -60,6 +79,9 @@ const KINDS: readonly (keyof WeightsFiles)[] = [
   'hubPartial',
   'packagesPartial',
   'packagesParts',
+  'folderRecord',
+  'folder',
+  'folderWork',
 ];
 
 /** Names under which people keep these weights: ours, and those the file has at its sources. */
@@ -80,4 +102,11 @@ export function describeSource(source: WeightsSource): string {
   const first = source.parts[0];
   const more = source.parts.length > 1 ? ` and ${source.parts.length - 1} more` : '';
   return `packages ${first ? `${first.package}==${first.version}` : ''}${more}`;
+}
+
+/** The same of weights that are a folder. */
+export function describeFolder({ files, conversion }: WeightsFolder): string {
+  const sources = [...(conversion ? [conversion.source] : []), ...files.map(({ source }) => source)];
+  const named = new Set(sources.flatMap(({ parts }) => parts.map((part) => `${part.package}==${part.version}`)));
+  return `packages ${[...named].join(', ')}${conversion ? `, converted from ${conversion.layout}` : ''}`;
 }

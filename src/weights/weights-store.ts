@@ -2,13 +2,15 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import type { Log } from '../core/telemetry.ts';
-import type { Weights } from '../core/weights.ts';
+import type { Weights, WeightsFolder } from '../core/weights.ts';
+import { fetchFolder } from './fetch-folder.ts';
 import type { FetchedFile } from './fetched-file.ts';
 import type { FileRecord } from './file-record.ts';
 import { readFileRecord, writeFileRecord } from './file-record.ts';
 import { readFolder, statOf, sync } from './file-system.ts';
 import type { SourceOptions } from './fetch-source.ts';
 import { fetchSource, inOrder } from './fetch-source.ts';
+import { locateFolder } from './locate-folder.ts';
 import { locateWeights } from './locate.ts';
 import type { ReportProgress } from './progress.ts';
 import { acquirePullLock, tryPullLock } from './pull-lock.ts';
@@ -16,7 +18,8 @@ import type { PullLimits } from './pull-options.ts';
 import { PULL_LIMITS } from './pull-options.ts';
 import type { StrayFile } from './stray-files.ts';
 import { findStrayFiles } from './stray-files.ts';
-import { describeSource, filesOf, ownerOf, unfinishedFiles } from './weights-files.ts';
+import type { WeightsFiles } from './weights-files.ts';
+import { describeFolder, describeSource, filesOf, finishedFiles, ownerOf, unfinishedFiles } from './weights-files.ts';
 
 export interface WeightsStoreOptions extends SourceOptions {
   /** PARLEY_MODELS: folders that are looked in, never written to. */
@@ -62,10 +65,11 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
   const { folder, log, clock } = options;
   const limits: PullLimits = { ...PULL_LIMITS, ...options.limits };
   const locate = (weights: Weights, signal?: AbortSignal): Promise<string | undefined> =>
-    locateWeights(weights, options, signal);
+    weights.folder ? locateFolder(weights, weights.folder, options, signal) : locateWeights(weights, options, signal);
   const lockOf = (id: string) => ({ path: filesOf(folder, id).lock, clock, limits });
 
   async function download(weights: Weights, signal: AbortSignal, report: ReportProgress): Promise<string> {
+    if (weights.folder) return await downloadFolder(weights, weights.folder, signal, report);
     const failures: string[] = [];
     for (const source of inOrder(weights.sources)) {
       try {
@@ -80,6 +84,25 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       }
     }
     throw new ServiceError('upstream-failed', `The weights ${weights.id} could not be had.\n${failures.join('\n')}`);
+  }
+
+  async function downloadFolder(
+    weights: Weights,
+    wanted: WeightsFolder,
+    signal: AbortSignal,
+    report: ReportProgress,
+  ): Promise<string> {
+    const files = filesOf(folder, weights.id);
+    const needs = { ...options, limits, signal, report, workFolder: files.folderWork };
+    const ready = await fetchFolder(weights, wanted, needs);
+    await rm(files.folder, { recursive: true, force: true });
+    await rename(ready, files.folder);
+    await sync(folder);
+    for (const path of unfinishedFiles(files)) await rm(path, { recursive: true, force: true });
+    log.info('weights downloaded', { weights: weights.id, source: describeFolder(wanted), verified: 'catalogue' });
+    const located = await locate(weights, signal);
+    if (located !== undefined) return located;
+    throw new ServiceError('upstream-failed', `${files.folder} was changed by somebody else.`);
   }
 
   async function keep(fetched: FetchedFile, weights: Weights): Promise<string> {
@@ -135,7 +158,7 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       if (!lock) throw new ServiceError('locked', `The weights ${id} are being downloaded.`);
       try {
         const files = filesOf(folder, id);
-        const paths = [files.file, files.record, ...unfinishedFiles(files)];
+        const paths = [...finishedFiles(files), ...unfinishedFiles(files)];
         const there = await Promise.all(paths.map(statOf));
         for (const path of paths) await rm(path, { recursive: true, force: true });
         return there.some((stats) => stats !== undefined);
@@ -156,10 +179,17 @@ export function createWeightsStore(options: WeightsStoreOptions): WeightsStore {
       const stored: StoredWeights[] = [];
       for (const name of await readFolder(folder)) {
         const owner = ownerOf(name);
-        const record = owner?.kind === 'file' ? await readFileRecord(filesOf(folder, owner.id).record) : undefined;
+        const recordPath = owner && recordPathOf(filesOf(folder, owner.id), owner.kind);
+        const record = recordPath === undefined ? undefined : await readFileRecord(recordPath);
         if (owner && record && record.path === join(folder, name)) stored.push({ id: owner.id, ...record });
       }
       return stored.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     },
   };
+}
+
+/** Of what tells of a finished file or folder; nothing else has a record. */
+function recordPathOf(files: WeightsFiles, kind: keyof WeightsFiles): string | undefined {
+  if (kind === 'file') return files.record;
+  return kind === 'folder' ? files.folderRecord : undefined;
 }

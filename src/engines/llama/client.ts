@@ -1,4 +1,3 @@
-import { Agent, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { ServiceError } from '../../core/error.ts';
@@ -6,7 +5,6 @@ import type { EngineEvent, TokenLogprob, Usage } from '../../core/event.ts';
 import { LOGPROB_MIN } from '../../core/limits.ts';
 import { present } from '../../lib/present.ts';
 import { abortReason } from '../abort-reason.ts';
-import { endOnAbort } from '../end-on-abort.ts';
 import { EngineGoneError } from '../engine-gone.ts';
 import type {
   EmbeddingRequest,
@@ -17,6 +15,8 @@ import type {
   Rankings,
   TokenText,
 } from '../engine.ts';
+import { createSocketCalls } from '../socket-calls.ts';
+import type { SocketAddress } from '../socket-calls.ts';
 import type {
   Counts,
   FailureKind,
@@ -39,38 +39,15 @@ export interface LlamaClient {
   close(): void;
 }
 
-export interface ClientOptions {
-  /** Path of a Unix domain socket, or 127.0.0.1:port. */
-  readonly socket: string;
-  readonly token?: string | undefined;
+export interface ClientOptions extends SocketAddress {
   /** Hears of every piece of output; /ready relies on it. */
   readonly onToken?: () => void;
 }
 
 export function createLlamaClient({ socket, token, onToken }: ClientOptions): LlamaClient {
-  const agent = new Agent({ keepAlive: true });
-  const address = socket.startsWith('127.0.0.1:')
-    ? { host: '127.0.0.1', port: Number(socket.slice('127.0.0.1:'.length)) }
-    : { socketPath: socket };
-
+  const calls = createSocketCalls({ socket, token });
   const call = (method: string, path: string, body: unknown, signal?: AbortSignal): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
-      const sent = httpRequest({
-        ...address,
-        agent,
-        method,
-        path,
-        headers: {
-          'content-type': 'application/json',
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-        },
-      });
-      endOnAbort(sent, signal);
-      sent.on('response', resolve);
-      // After the response this is the socket's end, which the reader of the response sees too.
-      sent.on('error', (error) => reject(signal?.aborted ? abortReason(signal) : new EngineGoneError(error)));
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
-    });
+    calls.call(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
 
   /** A whole answer, as its JSON. */
   const ask = async (path: string, body: unknown, signal?: AbortSignal): Promise<unknown> => {
@@ -112,7 +89,7 @@ export function createLlamaClient({ socket, token, onToken }: ClientOptions): Ll
       const response = await call('GET', '/health', undefined, AbortSignal.timeout(timeoutMs));
       await readText(response);
     },
-    close: () => agent.destroy(),
+    close: () => calls.close(),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.t
 import { createLlamaClient } from './client.ts';
 import type { LlamaClient } from './client.ts';
 import type { LlamaUp, ProcessOptions, Ready } from './protocol.ts';
-import { choosePlace } from './run-place.ts';
+import { choosePlace } from '../run-place.ts';
 
 export interface LlamaProcessOptions extends Omit<ProcessOptions, 'socket' | 'token' | 'stateFolder'> {
   /** For logs and file names. */

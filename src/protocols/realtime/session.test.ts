@@ -338,6 +338,33 @@ test('leaves out what a caller does not want to read', async () => {
   );
 });
 
+test('of a sentence that turns out to be none the end is told, too', async () => {
+  const scripted = scriptedSpeech();
+  let calls = 0;
+  const engine: SpeechEngine = {
+    ...scripted,
+    async recognize(request, signal) {
+      const heard = await scripted.recognize(request, signal);
+      calls += 1;
+      return calls === 2 ? { ...heard, text: '', words: [] } : heard;
+    },
+  };
+  const peer = createHouse({ engine }).open();
+  await peer.start();
+  peer.session.binary(pcm(levels([1_000, 20], [500, 0])));
+  await until(() => peer.sentences().length === 1);
+  peer.session.binary(pcm(levels([500, 21], [1_500, 0], [500, 22])));
+  await peer.finish();
+  assert.deepEqual(
+    peer.sentences().map(({ sentence_id, sentence_end, text }) => [sentence_id, sentence_end, text]),
+    [
+      [1, false, 'w20'],
+      [1, true, ''],
+      [2, true, 'w22'],
+    ],
+  );
+});
+
 test('23 seconds without audio end a task, and the words are the ones that clients know', async () => {
   const house = createHouse();
   const peer = house.open();
@@ -417,20 +444,23 @@ test('connections that ask for nothing take no place', async () => {
   assert.ok(idle.every(({ sent, closes }) => sent.length + closes.length === 0));
 });
 
-test('who sends faster than can be heard is held back, and is not silent meanwhile', async () => {
-  let go = (): void => undefined;
+/** Hears nothing until it may. */
+function slowEngine() {
+  const { promise, resolve: go } = Promise.withResolvers<void>();
   const scripted = scriptedSpeech();
-  const waits = new Promise<void>((resolve) => {
-    go = resolve;
-  });
-  const slow: SpeechEngine = {
+  const engine: SpeechEngine = {
     ...scripted,
     async recognize(request, signal) {
-      await waits;
+      await promise;
       return await scripted.recognize(request, signal);
     },
   };
-  const house = createHouse({ engine: slow });
+  return { engine, go };
+}
+
+test('who sends faster than can be heard is held back, and is not silent meanwhile', async () => {
+  const { engine, go } = slowEngine();
+  const house = createHouse({ engine });
   const peer = house.open();
   await peer.start();
   const piece = pcm(levels([9_000, 20], [1_000, 0]));
@@ -448,6 +478,20 @@ test('who sends faster than can be heard is held back, and is not silent meanwhi
   peer.session.tick();
   assert.deepEqual(peer.closes, []);
   await peer.finish();
+  assert.equal(peer.last()?.event, 'task-finished');
+});
+
+test('whoever has sent everything waits as long as it takes', async () => {
+  const { engine, go } = slowEngine();
+  const house = createHouse({ engine });
+  const peer = house.open();
+  await peer.start();
+  peer.session.binary(WORD);
+  const finished = peer.finish();
+  house.pass(60_000);
+  peer.session.tick();
+  go();
+  await finished;
   assert.equal(peer.last()?.event, 'task-finished');
 });
 

@@ -30,6 +30,7 @@ export function playedEngines({ contextTokens }: { readonly contextTokens: numbe
     engines: {
       engineFor: async () => ({ engine, release: () => undefined }),
       embeddingsFor: unused,
+      speechFor: unused,
       rankingFor: unused,
       share: unused,
       releaseIdle: async () => undefined,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../free-port.ts';
+import { freePort } from './free-port.ts';
 
 /** Linux allows 108 bytes, macOS 104, for the path of a socket. */
 const SOCKET_PATH_BYTES_MAX = 100;

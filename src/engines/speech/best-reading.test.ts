@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { bestReading } from './best-reading.ts';
+import type { Attempt } from './best-reading.ts';
+import type { Decoded } from './decode.ts';
+
+const HOTWORDS = ['Siobhan', 'Nakamura', 'Grafana'].map((text) => ({ text, weight: 3 }));
+
+interface Outcome {
+  readonly text: string;
+  readonly logProbability?: number;
+  readonly isLooping?: boolean;
+}
+
+/** Reads with these outcomes for attempts with help, without, and at each temperature. */
+async function read(
+  outcomes: { readonly helped?: Outcome; readonly plain: Outcome; readonly warm?: readonly Outcome[] },
+  { noSpeech = 0, hotwords = HOTWORDS } = {},
+) {
+  const texts = new Map<Decoded, string>();
+  const attempts: Attempt[] = [];
+  const reading = await bestReading(
+    { hotwords, noSpeech, textOf: (decoded) => texts.get(decoded) ?? '' },
+    async (attempt) => {
+      attempts.push(attempt);
+      const outcome = attempt.isBiased
+        ? outcomes.helped
+        : attempt.temperature === 0
+          ? outcomes.plain
+          : outcomes.warm?.[Math.round(attempt.temperature * 5) - 1];
+      assert.ok(outcome, `an attempt at ${attempt.temperature}`);
+      const decoded = { tokens: [], logProbability: -0.5, generated: 1, isLooping: false, attention: [], ...outcome };
+      texts.set(decoded, outcome.text);
+      return decoded;
+    },
+  );
+  return { ...reading, attempts };
+}
+
+const REPEATS = { text: 'and then we go '.repeat(20) };
+const good = { text: 'Siobhan is here.' };
+
+describe('the best reading of a speech', () => {
+  it('is the one with help, at once where it is sure of itself, else where the plain one is hardly surer', async () => {
+    for (const [logProbability, isTaken, count] of [
+      [-0.9, true, 1],
+      [-1.05, true, 2],
+      [-1.2, false, 2],
+    ] as const) {
+      const plain = { text: 'She won is here.', logProbability: -0.5 };
+      const { text, isBiasDropped, attempts } = await read({ helped: { ...good, logProbability }, plain });
+      assert.equal(text, isTaken ? 'Siobhan is here.' : 'She won is here.');
+      assert.equal(isBiasDropped, !isTaken);
+      assert.equal(attempts.length, count);
+    }
+  });
+
+  it('is the plain one where help made it repeat itself or read out the list', async () => {
+    for (const helped of [REPEATS, { ...good, isLooping: true }, { text: 'Siobhan, Nakamura, Grafana.' }]) {
+      const { text, isBiasDropped } = await read({ helped, plain: { text: 'Plain.', logProbability: -0.9 } });
+      assert.equal(text, 'Plain.');
+      assert.ok(isBiasDropped);
+    }
+  });
+
+  it('asks for no help where there are no hotwords', async () => {
+    const { attempts, isBiasDropped } = await read({ plain: good }, { hotwords: [] });
+    assert.deepEqual(attempts, [{ before: 'context', isBiased: false, temperature: 0 }]);
+    assert.equal(isBiasDropped, false);
+  });
+
+  it('is tried for with more chance until one is good, and without a context that may have led it astray', async () => {
+    const { text, attempts } = await read(
+      { plain: { text: 'Bad.', logProbability: -1.1 }, warm: [REPEATS, { text: 'Better.' }] },
+      { hotwords: [] },
+    );
+    assert.equal(text, 'Better.');
+    assert.deepEqual(
+      attempts.slice(1).map(({ before, temperature }) => [before, temperature]),
+      [
+        ['nothing', 0.2],
+        ['nothing', 0.4],
+      ],
+    );
+  });
+
+  it('is the likeliest that does not repeat itself where none is good', async () => {
+    const unsure = (text: string, logProbability: number): Outcome => ({ text, logProbability });
+    const warm = [
+      unsure('a', -2),
+      unsure('b', -1.2),
+      { ...REPEATS, logProbability: -0.1 },
+      unsure('c', -3),
+      unsure('d', -4),
+    ];
+    const { text, attempts } = await read({ plain: REPEATS, warm }, { hotwords: [] });
+    assert.equal(text, 'b');
+    assert.equal(attempts.length, 6);
+  });
+
+  it('is empty where nobody spoke, and nothing else is tried', async () => {
+    const { text, attempts } = await read(
+      { plain: { text: 'Thank you.', logProbability: -1.2 } },
+      { noSpeech: 0.7, hotwords: [] },
+    );
+    assert.equal(text, '');
+    assert.equal(attempts.length, 1);
+  });
+
+  it('is empty for less where it is certain that nobody spoke', async () => {
+    for (const [noSpeech, wanted] of [
+      [0.95, ''],
+      [0.85, 'you'],
+    ] as const)
+      assert.equal(
+        (await read({ plain: { text: 'you', logProbability: -0.9 } }, { noSpeech, hotwords: [] })).text,
+        wanted,
+      );
+  });
+
+  it('is what was said, where somebody may have spoken and it is sure of itself', async () => {
+    assert.equal(
+      (await read({ plain: { ...good, logProbability: -0.4 } }, { noSpeech: 0.95, hotwords: [] })).text,
+      good.text,
+    );
+  });
+});

@@ -1,0 +1,22 @@
+/** Every number that decides how much a hotword weighs, in one place: a bench measures them together. */
+
+/** Most tokens of a prompt: half of what the decoder holds, less a little. */
+export const PROMPT_TOKENS_MAX = 200;
+
+/** Of these, most that the caller's context takes where there is a glossary too. */
+export const CONTEXT_TOKENS_MAX = 80;
+
+/** How far all tokens of a hotword together may lie below the best ones at their places, for each step of its weight. */
+export const BUDGET_PER_WEIGHT = 1;
+
+/** Times that a hotword is helped in one reading. Speech that says it more often says it without help. */
+export const HELPED_TIMES_MAX = 2;
+
+/** Beginnings of hotwords that are tried in one reading: each costs a token or a few. */
+export const TRIALS_MAX = 40;
+
+/** Glossary neighbours one behind the other in a text that is taken for the glossary itself. */
+export const RECITED_WORDS_MIN = 3;
+
+/** How much lower than the plain reading's the mean logarithm of probability of one with help may be, where it is unsure of itself. */
+export const BIASED_LOG_PROBABILITY_LESS_MAX = 0.6;

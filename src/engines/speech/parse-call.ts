@@ -1,0 +1,89 @@
+import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
+import type { RecognitionRequest } from '../speech-engine.ts';
+import type { EmbeddingRequest } from '../engine.ts';
+import { unpackCall } from './call-bytes.ts';
+import type { RecognizeCall, VoiceCall } from './protocol.ts';
+
+/**
+ * A call as it came over the socket. Our own client sends nothing else; people with curl do.
+ * @throws RangeError naming the field and the rule.
+ */
+export function parseRecognition(
+  bytes: Uint8Array,
+  { samplesMax }: { readonly samplesMax: number },
+): RecognitionRequest {
+  const { head, floats } = unpackCall(bytes);
+  const call = objectOf(head, 'the call');
+  text(call['id'], 'id');
+  parseOwner(call);
+  for (const [at, each] of listOf(call['languages'], 'languages').entries()) text(each, `languages[${at}]`);
+  if (call['context'] !== undefined) text(call['context'], 'context');
+  for (const [at, each] of listOf(call['hotwords'], 'hotwords').entries()) parseHotword(each, `hotwords[${at}]`);
+  if (typeof call['wantsWords'] !== 'boolean') throw new RangeError('wantsWords must be true or false');
+  if (floats.length === 0 || floats.length > samplesMax)
+    throw new RangeError(`samples must be 1 to ${samplesMax}, got ${floats.length}`);
+  return { ...(head as RecognizeCall), samples: floats };
+}
+
+/** @throws RangeError as `parseRecognition`. */
+export function parseVoice(bytes: Uint8Array): {
+  readonly samples: Float32Array;
+  readonly state: Float32Array | undefined;
+} {
+  const { head, floats } = unpackCall(bytes);
+  const { stateLength } = objectOf(head, 'the call') as unknown as VoiceCall;
+  if (!Number.isInteger(stateLength) || stateLength < 0 || stateLength > floats.length)
+    throw new RangeError('stateLength must be a whole number from 0, at most as many as there are');
+  const samples = floats.subarray(stateLength);
+  if (samples.length === 0 || samples.length % VOICE_FRAME_SAMPLES !== 0)
+    throw new RangeError(`samples must be whole frames of ${VOICE_FRAME_SAMPLES}, got ${samples.length}`);
+  return { samples, state: stateLength > 0 ? floats.subarray(0, stateLength) : undefined };
+}
+
+/** @throws RangeError as `parseRecognition`. */
+export function parseEmbedding(bytes: Uint8Array): EmbeddingRequest {
+  const body: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  const request = objectOf(body, 'the call');
+  text(request['id'], 'id');
+  parseOwner(request);
+  const inputs = listOf(request['inputs'], 'inputs');
+  if (inputs.length === 0) throw new RangeError('inputs must not be empty');
+  for (const [at, each] of inputs.entries()) {
+    const input = objectOf(each, `inputs[${at}]`);
+    text(input['text'], `inputs[${at}].text`);
+    text(input['field'], `inputs[${at}].field`);
+  }
+  return body as EmbeddingRequest;
+}
+
+function parseHotword(value: unknown, at: string): void {
+  const hotword = objectOf(value, at);
+  text(hotword['text'], `${at}.text`);
+  const weight = hotword['weight'];
+  if (typeof weight !== 'number' || !(weight >= 1 && weight <= 5)) throw new RangeError(`${at}.weight must be 1 to 5`);
+  if (hotword['language'] !== undefined) text(hotword['language'], `${at}.language`);
+}
+
+function parseOwner(call: Readonly<Record<string, unknown>>): void {
+  const owner = objectOf(call['owner'], 'owner');
+  text(owner['workspace'], 'owner.workspace');
+  text(owner['key'], 'owner.key');
+  const priority = owner['priority'];
+  if (priority !== undefined && priority !== 'live' && priority !== 'background')
+    throw new RangeError('owner.priority must be live or background');
+}
+
+function objectOf(value: unknown, at: string): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new RangeError(`${at} must be an object`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function listOf(value: unknown, at: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw new RangeError(`${at} must be an array`);
+  return value;
+}
+
+function text(value: unknown, at: string): void {
+  if (typeof value !== 'string') throw new RangeError(`${at} must be a string`);
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { RecognitionRequest } from '../speech-engine.ts';
+import { writeFakeRuntime } from './__fixtures__/fake-runtime.ts';
+import { createRecognizer } from './recognizer.ts';
+import type { Recognizer } from './recognizer.ts';
+import { loadRuntime } from './runtime.ts';
+import { openWhisperModel } from './whisper-model.ts';
+
+const tone = (loudness: number): Float32Array =>
+  Float32Array.from({ length: 8_000 }, (_, i) => loudness * Math.sin((2 * Math.PI * 440 * i) / 16_000));
+
+describe('a recognizer', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-speech-'));
+  const never = new AbortController().signal;
+  let recognizer: Recognizer;
+  before(async () => {
+    const { runtimeFolder, weightsFolder } = writeFakeRuntime(folder);
+    recognizer = createRecognizer(await openWhisperModel(loadRuntime(runtimeFolder), { weightsFolder, threads: 1 }));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  const recognize = (fields: Partial<RecognitionRequest>, signal = never) =>
+    recognizer.recognize(
+      {
+        id: 'r',
+        owner: { workspace: 'w', key: 'k' },
+        samples: tone(0.5),
+        languages: [],
+        hotwords: [],
+        wantsWords: false,
+        ...fields,
+      },
+      signal,
+    );
+
+  it('hears the likeliest language of all, or of those that it may be', async () => {
+    assert.equal((await recognize({})).language, 'de');
+    assert.equal((await recognize({ languages: ['zh', 'de'] })).language, 'de');
+    assert.equal((await recognize({ languages: ['zh'] })).language, 'zh');
+    await assert.rejects(recognize({ languages: ['de', 'xx'] }), { kind: 'invalid-request', message: /'xx'/ });
+  });
+
+  it('tells the same text with context and hotwords before it, of its language or not', async () => {
+    const hotwords = [
+      { text: 'Qwen', weight: 5 },
+      { text: 'loud', weight: 5, language: 'zh' },
+    ];
+    const plain = await recognize({});
+    assert.equal(plain.text, 'It is loud.');
+    const helped = await recognize({ hotwords, context: 'It was quiet.', wantsWords: true });
+    assert.equal(helped.text, 'It is loud.');
+    assert.equal(helped.isBiasDropped, false);
+    assert.deepEqual(
+      helped.words.map(({ text }) => text),
+      ['It ', 'is ', 'loud'],
+    );
+    assert.deepEqual(plain.words, []);
+    assert.ok(plain.logProbability <= 0 && plain.logProbability > -0.1);
+  });
+
+  it('takes back a hotword that was nearly heard to begin, and reads on where it was', async () => {
+    const { text, tokens, isBiasDropped } = await recognize({ hotwords: [{ text: 'Loud', weight: 5 }] });
+    assert.equal(text, 'It is loud.');
+    assert.equal(isBiasDropped, false);
+    assert.ok(tokens > (await recognize({})).tokens, 'it was tried');
+  });
+
+  it('hears nothing where all is still', async () => {
+    const heard = await recognize({ samples: tone(0.0002), languages: ['zh'] });
+    assert.deepEqual(heard, {
+      text: '',
+      language: 'zh',
+      words: [],
+      noSpeech: 1,
+      logProbability: 0,
+      tokens: 0,
+      isBiasDropped: false,
+    });
+  });
+
+  it('ends when it is no longer wanted', async () => {
+    const gone = new AbortController();
+    const left = recognize({}, gone.signal);
+    setImmediate(() => gone.abort(new Error('gone')));
+    await assert.rejects(left, /gone/);
+  });
+});
