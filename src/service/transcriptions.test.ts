@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
-import { levels } from '../transcription/__fixtures__/levels.ts';
-import type { Level } from '../transcription/__fixtures__/levels.ts';
+import { wav } from '../transcription/__fixtures__/wav.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
@@ -28,27 +27,6 @@ const PATH = '/api/v1/services/audio/asr/transcription';
 const ENDED = ['SUCCEEDED', 'FAILED', 'CANCELED'];
 /** The machine may be busy. */
 const WITHIN_MS = 30_000;
-
-/** A WAV file in which the scripted engine hears these levels. */
-function wav(...parts: readonly Level[]): Buffer {
-  const samples = levels(...parts);
-  const data = Buffer.alloc(samples.length * 2);
-  for (const [at, sample] of samples.entries()) data.writeInt16LE(Math.round(sample * 32_767), at * 2);
-  const head = Buffer.alloc(44);
-  head.write('RIFF', 0);
-  head.writeUInt32LE(36 + data.length, 4);
-  head.write('WAVEfmt ', 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(16_000, 24);
-  head.writeUInt32LE(32_000, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36);
-  head.writeUInt32LE(data.length, 40);
-  return Buffer.concat([head, data]);
-}
 
 const HELLO = wav([500, 0], [1_000, 30], [300, 0], [1_000, 55], [1_500, 0], [1_000, 21]);
 

@@ -23,12 +23,12 @@ run -i speech.tmp.wav -c:a libvorbis -q:a 3 vorbis.ogg
 run -i beats.tmp.wav -c:a libvorbis -q:a 4 beats.ogg
 run -i speech.tmp.wav -c:a libopus -b:a 24k speech.opus
 run -i speech.tmp.wav -c:a aac -b:a 32k -aac_pns 0 speech.aac
-run -i beats.tmp.wav -c:a aac -b:a 96k -aac_pns 0 beats.aac
+run -i beats.tmp.wav -c:a aac -b:a 96k -aac_pns 0 -aac_ms 1 -aac_is 0 beats.aac
 run -i speech.tmp.wav -c:a aac -b:a 24k noise.aac
 run -i speech.tmp.wav -c:a aac -b:a 32k -aac_pns 0 index-last.m4a
 run -i index-last.m4a -c:a copy -movflags +faststart index-first.m4a
 run -i index-last.m4a -c:a copy -movflags empty_moov+default_base_moof -frag_duration 200000 fragments.mp4
 run -f lavfi -i testsrc=s=48x32:d=0.62:r=10 -i index-last.m4a -c:a copy -c:v libx264 -x264-params keyint=8 -pix_fmt yuv420p film.mp4
 # What ffmpeg decodes of them, without loss.
-for name in speech.mp3 beats.mp3 vorbis.ogg beats.ogg speech.aac beats.aac noise.aac; do run -i "$name" -sample_fmt s16 -c:a flac "$name.flac"; done
+for name in speech.mp3 beats.mp3 vorbis.ogg beats.ogg speech.aac beats.aac noise.aac; do run -i "$name" -sample_fmt s16 -c:a flac -compression_level 12 "$name.flac"; done
 rm -f ./*.tmp.wav

@@ -1,5 +1,5 @@
 import {
-  HOTWORD_CODE_POINTS_MAX,
+  REALTIME_HOTWORD_CODE_POINTS_MAX,
   HOTWORD_WEIGHT_MAX,
   REALTIME_HOTWORDS_MAX,
   REALTIME_PARTIAL_MS,
@@ -66,8 +66,8 @@ function hotwordsOf(vocabulary: Readonly<Record<string, unknown>>): readonly Hot
     throw refuse(at, `A vocabulary has at most ${REALTIME_HOTWORDS_MAX} words.`, `${words.length} words`);
   return words.map(([word, weight]) => {
     const text = word.trim();
-    if (text === '' || [...text].length > HOTWORD_CODE_POINTS_MAX)
-      throw refuse(at, `A word of a vocabulary has 1 to ${HOTWORD_CODE_POINTS_MAX} characters.`, word);
+    if (text === '' || [...text].length > REALTIME_HOTWORD_CODE_POINTS_MAX)
+      throw refuse(at, `A word of a vocabulary has 1 to ${REALTIME_HOTWORD_CODE_POINTS_MAX} characters.`, word);
     if (typeof weight !== 'number' || !Number.isInteger(weight) || weight < 1 || weight > HOTWORD_WEIGHT_MAX)
       throw refuse(at, `The weight of a word is a whole number from 1 to ${HOTWORD_WEIGHT_MAX}.`, weight);
     return { text, weight };

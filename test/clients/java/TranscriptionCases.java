@@ -1,0 +1,166 @@
+import com.alibaba.dashscope.audio.asr.transcription.Transcription;
+import com.alibaba.dashscope.audio.asr.transcription.TranscriptionParam;
+import com.alibaba.dashscope.audio.asr.transcription.TranscriptionQueryParam;
+import com.alibaba.dashscope.audio.asr.transcription.TranscriptionResult;
+import com.alibaba.dashscope.audio.asr.transcription.TranscriptionTaskResult;
+import com.alibaba.dashscope.common.TaskStatus;
+import com.alibaba.dashscope.exception.ApiException;
+import com.alibaba.dashscope.utils.Constants;
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URL;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Recognition of files by the Java SDK, started by transcription-java.test.ts: each case runs in turn and prints one JSON
+ * line, {"case", "error"}.
+ *
+ * <p>Environment: ADDRESS and KEY of a listening Parley that may fetch from this machine and hears levels: while each sample
+ * is 0.22, the word is w22; from 0.5 on it ends its sentence.
+ */
+public final class TranscriptionCases {
+  private static final String MODEL = "paraformer-v2";
+  private static final int RATE = 16_000;
+  private static final int[][] SPOKEN = {{500, 0}, {1000, 20}, {300, 60}, {1500, 0}, {700, 21}};
+  private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
+  private static String site;
+
+  private interface Case {
+    void run() throws Exception;
+  }
+
+  public static void main(String[] args) throws Exception {
+    Map<String, Case> cases = new LinkedHashMap<>();
+    cases.put("hears files, and fails alone what is none", TranscriptionCases::files);
+    cases.put("may ask for channels, words that are not to be read, and what nobody here can do", TranscriptionCases::parameters);
+    cases.put("has failed where nothing was heard", TranscriptionCases::nothing);
+    cases.put("is refused a file of the machine", TranscriptionCases::refused);
+    Constants.baseHttpApiUrl = System.getenv("ADDRESS") + "/api/v1";
+    Constants.apiKey = System.getenv("KEY");
+    HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext("/", exchange -> {
+      boolean isThere = exchange.getRequestURI().getPath().equals("/a.wav");
+      byte[] body = isThere ? wav(SPOKEN) : new byte[] {'-'};
+      exchange.sendResponseHeaders(isThere ? 200 : 404, body.length);
+      exchange.getResponseBody().write(body);
+      exchange.close();
+    });
+    server.start();
+    site = "http://127.0.0.1:" + server.getAddress().getPort();
+    cases.forEach(TranscriptionCases::report);
+    // Its threads would keep the process alive for a minute.
+    System.exit(0);
+  }
+
+  private static void report(String name, Case each) {
+    String error = null;
+    try {
+      each.run();
+    } catch (Throwable thrown) {
+      StringWriter text = new StringWriter();
+      thrown.printStackTrace(new PrintWriter(text));
+      error = text.toString();
+    }
+    Map<String, String> line = new LinkedHashMap<>();
+    line.put("case", name);
+    line.put("error", error);
+    System.out.println(JSON.toJson(line));
+  }
+
+  private static void files() throws Exception {
+    TranscriptionResult ended = ended(asking("/a.wav", "/none.wav").build());
+    expect(ended.getTaskStatus() == TaskStatus.SUCCEEDED, ended);
+    TranscriptionTaskResult heard = ended.getResults().get(0);
+    expect(heard.getSubTaskStatus() == TaskStatus.SUCCEEDED, heard);
+    expect(textOf(heard).equals("w20 w60. w21"), heard);
+    TranscriptionTaskResult missing = ended.getResults().get(1);
+    expect(missing.getSubTaskStatus() == TaskStatus.FAILED, missing);
+    expect(missing.getMessage().startsWith("The audio file cannot be downloaded."), missing);
+    expect(ended.getMetrics().getTotal() == 2 && ended.getMetrics().getFailed() == 1, ended);
+    expect(ended.getUsage().get("duration").getAsInt() == 4, ended);
+  }
+
+  private static void parameters() throws Exception {
+    TranscriptionParam param =
+        asking("/a.wav")
+            .channelId(List.of(0))
+            .specialWordFilter("{\"filter_with_empty\": {\"word_list\": [\"w20\"]}}")
+            .disfluencyRemovalEnabled(true)
+            .diarizationEnabled(true)
+            .speakerCount(2)
+            .parameter("language_hints", new String[] {"en", "zh"})
+            .build();
+    expect(textOf(ended(param).getResults().get(0)).equals("w60. w21"));
+  }
+
+  private static void nothing() {
+    TranscriptionResult ended = ended(asking("/none.wav").build());
+    expect(ended.getTaskStatus() == TaskStatus.FAILED, ended);
+    expect(ended.getOutput().get("code").getAsString().equals("InvalidFile.DownloadFailed"), ended);
+  }
+
+  private static void refused() {
+    try {
+      new Transcription().asyncCall(TranscriptionParam.builder().model(MODEL).fileUrls(List.of("file:///etc/passwd")).build());
+    } catch (ApiException error) {
+      expect(error.getStatus().getStatusCode() == 400, error);
+      expect(error.getStatus().getMessage().contains("file_urls[0]"), error);
+      return;
+    }
+    expect(false, "nothing was thrown");
+  }
+
+  private static TranscriptionParam.TranscriptionParamBuilder<?, ?> asking(String... paths) {
+    return TranscriptionParam.builder().model(MODEL).fileUrls(Arrays.stream(paths).map(path -> site + path).toList());
+  }
+
+  private static TranscriptionResult ended(TranscriptionParam param) {
+    Transcription transcription = new Transcription();
+    TranscriptionResult begun = transcription.asyncCall(param);
+    expect(begun.getTaskStatus() == TaskStatus.PENDING, begun);
+    return transcription.wait(TranscriptionQueryParam.FromTranscriptionParam(param, begun.getTaskId()));
+  }
+
+  private static String textOf(TranscriptionTaskResult result) throws Exception {
+    try (InputStreamReader reader = new InputStreamReader(new URL(result.getTranscriptionUrl()).openStream(), StandardCharsets.UTF_8)) {
+      JsonObject told = JsonParser.parseReader(reader).getAsJsonObject();
+      return told.getAsJsonArray("transcripts").get(0).getAsJsonObject().get("text").getAsString();
+    }
+  }
+
+  private static byte[] wav(int[][] parts) {
+    ByteArrayOutputStream data = new ByteArrayOutputStream();
+    for (int[] part : parts) {
+      int sample = Math.round(part[1] / 100f * 32_767);
+      for (int at = 0; at < part[0] * RATE / 1_000; at += 1) {
+        data.write(sample);
+        data.write(sample >> 8);
+      }
+    }
+    ByteBuffer file = ByteBuffer.allocate(44 + data.size()).order(ByteOrder.LITTLE_ENDIAN);
+    file.put("RIFF".getBytes(StandardCharsets.US_ASCII)).putInt(36 + data.size());
+    file.put("WAVEfmt ".getBytes(StandardCharsets.US_ASCII)).putInt(16);
+    file.putShort((short) 1).putShort((short) 1).putInt(RATE).putInt(RATE * 2).putShort((short) 2).putShort((short) 16);
+    file.put("data".getBytes(StandardCharsets.US_ASCII)).putInt(data.size()).put(data.toByteArray());
+    return file.array();
+  }
+
+  private static void expect(boolean condition, Object... facts) {
+    if (!condition) throw new AssertionError(Arrays.toString(facts));
+  }
+}

@@ -1,0 +1,56 @@
+"""Transcriptions of the openai client, started by openai-transcriptions.test.ts.
+
+The Parley that it talks to hears levels: while each sample is 0.22, the word is w22; from 0.5 on it ends its sentence.
+"""
+
+import struct
+
+import openai
+from cases import base_url, case, expect, expect_error, key, run
+
+MODEL = "svc-asr"
+RATE = 16000
+
+
+def wav(parts):
+    data = b"".join(struct.pack("<h", round(level / 100 * 32767)) * (ms * RATE // 1000) for ms, level in parts)
+    form = struct.pack("<HHIIHH", 1, 1, RATE, RATE * 2, 2, 16)
+    return b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack("<I", 16) + form + b"data" + struct.pack("<I", len(data)) + data
+
+
+SPOKEN = ("spoken.wav", wav([(500, 0), (1000, 20), (300, 60), (1500, 0), (700, 21)]))
+client = openai.OpenAI(base_url=base_url(), api_key=key(), max_retries=0)
+
+
+def heard(**change):
+    return client.audio.transcriptions.create(**{"model": MODEL, "file": SPOKEN, **change})
+
+
+@case("as text")
+def text():
+    expect(heard().text == "w20 w60. w21")
+    expect(heard(response_format="text").strip() == "w20 w60. w21")
+
+
+@case("with all that is known of it")
+def verbose():
+    said = heard(response_format="verbose_json", timestamp_granularities=["word", "segment"], language="en")
+    expect((said.language, float(said.duration), said.text) == ("english", 4.0, "w20 w60. w21"), said)
+    expect([(word.word, word.start, word.end) for word in said.words] == [("w20", 0.5, 1.5), ("w60", 1.5, 1.8), ("w21", 3.3, 4.0)], said)
+    expect([(part.id, part.start, part.end, part.text) for part in said.segments] == [(0, 0.5, 1.8, "w20 w60."), (1, 3.3, 4.0, "w21")], said)
+
+
+@case("as subtitles")
+def subtitles():
+    expect(heard(response_format="srt").startswith("1\n00:00:00,500 --> 00:00:01,800\nw20 w60.\n\n2\n"))
+    expect(heard(response_format="vtt").startswith("WEBVTT\n\n00:00:00.500 --> 00:00:01.800\n"))
+
+
+@case("and hears what is wrong, by its class and field")
+def refusals():
+    error = expect_error(openai.BadRequestError, lambda: heard(file=("a.wav", b"no audio")))
+    expect(error.param == "file", error.body)
+    expect_error(openai.NotFoundError, lambda: heard(model="nobody"))
+
+
+run()
