@@ -975,3 +975,61 @@ export const EXTRACT_TRIES = 3;
 /** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
 export const DOCUMENTS_KEPT_MAX = 32;
 export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;
+
+/** wire.md E7.3: ms without audio of a realtime recognition that asked for no heartbeat. Beyond: task-failed. */
+export const REALTIME_SILENCE_MS_MAX = 23_000;
+
+/** Ours: ms without a word of ours after which a realtime recognition that asked for a heartbeat gets one. */
+export const REALTIME_HEARTBEAT_MS = 10_000;
+
+/** Ours: ms of one realtime recognition, however it is spent. Beyond: task-failed. */
+export const REALTIME_TASK_MS_MAX = 4 * 3_600_000;
+
+/** Issue 10/12: ms of audio after which somebody who speaks on is told what was heard so far. */
+export const REALTIME_PARTIAL_MS = 3_000;
+
+/** Ours: ms of audio that nobody has listened to yet. Beyond: nothing more is read from the connection until it is less. */
+export const REALTIME_BACKLOG_MS_MAX = 60_000;
+
+/** Ours: bytes of one message, as JSON and as audio. Beyond: task-failed. Clients send 12,800 bytes of audio at once. */
+export const REALTIME_TEXT_BYTES_MAX = 256 * 1024;
+export const REALTIME_AUDIO_BYTES_MAX = 1024 * 1024;
+
+/** wire.md E7.3: samples a second of audio that is recognised. Beyond: task-failed. */
+export const AUDIO_RATE_MIN = 8_000;
+export const AUDIO_RATE_MAX = 48_000;
+
+/** wire.md E7.3: ms of silence that end a sentence. Beyond: task-failed. */
+export const SENTENCE_SILENCE_MS_MIN = 200;
+export const SENTENCE_SILENCE_MS_MAX = 6_000;
+export const SENTENCE_SILENCE_MS_DEFAULT = 1_300;
+
+/** wire.md E7.1: words of a list that recognition is to expect, as it comes with a recognition. Beyond: task-failed. */
+export const REALTIME_HOTWORDS_MAX = 500;
+
+/** Specification, E7: the weight of such a word is 1 to 5. Beyond: refused. */
+export const HOTWORD_WEIGHT_MAX = 5;
+
+/** Ours: Unicode code points of such a word that comes with a recognition. Beyond: refused. */
+export const HOTWORD_CODE_POINTS_MAX = 100;
+
+/** Ours: languages that one recognition may name. Beyond: refused. */
+export const LANGUAGE_HINTS_MAX = 20;
+
+/** Ours: bytes of a message on a websocket. Beyond: the connection is closed with 1009. */
+export const SOCKET_MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Ours: bytes that wait for a peer who does not read. Beyond: it is cut off. */
+export const SOCKET_SEND_BYTES_MAX = 1024 * 1024;
+
+/** Ours: ms that a websocket may be open with nothing to do. Beyond: it is closed with 1000. */
+export const SOCKET_IDLE_MS_MAX = 300_000;
+
+/** Ours: websockets of a process. Beyond: 503; 429 for a key that has half of them. */
+export const SOCKETS_MAX = 1_000;
+
+/** decisions.md: ms until a key that was revoked is out of force, on a websocket that works. */
+export const SOCKET_KEY_LOOK_MS = 5_000;
+
+/** Ours: ms between signs of life to a peer of whom nothing is read for a while. Clients give up after 15 s. */
+export const SOCKET_PONG_MS = 5_000;
