@@ -33,6 +33,10 @@ export interface Meter {
   requestEnded(measure: RequestMeasure): void;
   /** A stream began to run; call what comes back once, when it has ended. */
   streamOpened(): () => void;
+  /** A websocket was opened; call what comes back once, when it is closed. */
+  socketOpened(): () => void;
+  /** A recognition on a websocket began; call what comes back once, with what it failed with. */
+  recognitionStarted(): (kind: ErrorKind | 'none') => void;
   /** An attempt at a job began; call what comes back once, with what became of the job. */
   jobStarted(kind: JobKind): (outcome: JobAttemptEnd) => void;
   /** The text of a scrape and its content type. */

@@ -17,6 +17,9 @@ export const FAMILIES: Record<Family, FamilyShape> = {
   native: { ...native, headers: nativeHeaders },
 };
 
+/** What the native family calls an error, for answers that are no HTTP bodies. */
+export const nativeWordsOf = native.codeAndMessage;
+
 /** Longest prefix first: the old responses path lies under `/api/` and is compatible all the same. */
 const PREFIXES: readonly (readonly [string, Family])[] = [
   ['/api/v2/apps/protocols/compatible-mode', 'compatible'],

@@ -133,7 +133,14 @@ export const INTERFACES = {
     name: 'Speech recognition',
     family: 'native',
     regions: BEIJING_SINGAPORE,
-    routes: [post('/api/v1/services/audio/asr/transcription'), get('/api-ws/v1/inference')],
+    routes: [post('/api/v1/services/audio/asr/transcription')],
+  },
+  realtime: {
+    name: 'Realtime recognition',
+    family: 'native',
+    regions: BEIJING_SINGAPORE,
+    routes: [get('/api-ws/v1/inference')],
+    needs: 'speech',
   },
   deployments: {
     name: 'Deployments',

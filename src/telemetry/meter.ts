@@ -51,6 +51,18 @@ export function createMeter({ operations }: { readonly operations: readonly stri
     registers,
   });
   const streams = new Gauge({ name: 'parley_streams_in_flight', help: 'Streams being answered now.', registers });
+  const sockets = new Gauge({ name: 'parley_sockets_open', help: 'Websockets that are open now.', registers });
+  const recognitionsRunning = new Gauge({
+    name: 'parley_recognitions_running',
+    help: 'Recognitions on websockets that run now.',
+    registers,
+  });
+  const recognitions = new Counter({
+    name: 'parley_recognitions_total',
+    help: 'Recognitions on websockets that ended, by error kind (none: no error; cancelled: the caller left).',
+    labelNames: ['kind'],
+    registers,
+  });
   const jobsRunning = new Gauge({
     name: 'parley_jobs_running',
     help: 'Jobs that are worked at now, by kind.',
@@ -80,6 +92,17 @@ export function createMeter({ operations }: { readonly operations: readonly stri
       return () => {
         if (isOpen) streams.dec();
         isOpen = false;
+      };
+    },
+    socketOpened() {
+      sockets.inc();
+      return () => sockets.dec();
+    },
+    recognitionStarted() {
+      recognitionsRunning.inc();
+      return (kind) => {
+        recognitionsRunning.dec();
+        recognitions.inc({ kind });
       };
     },
     jobStarted(kind) {

@@ -195,6 +195,8 @@ const collectingLog = (lines: Facts[]): Log => ({
 const collectingMeter = (measures: RequestMeasure[]): Meter => ({
   requestEnded: (measure) => void measures.push(measure),
   streamOpened: () => () => undefined,
+  socketOpened: () => () => undefined,
+  recognitionStarted: () => () => undefined,
   jobStarted: () => () => undefined,
   expose: () => Promise.resolve({ contentType: 'text/plain', text: 'requests 1\n' }),
 });
