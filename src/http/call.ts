@@ -47,6 +47,8 @@ export interface Call {
   /** The head goes out now. */
   markFirstByte(): void;
   elapsedMs(): number;
+  /** The connection speaks another protocol from here on: there is no response to wait for. */
+  switched(): void;
   /** The work is over; with the end of the response the line is written. */
   settle(): void;
 }
@@ -65,6 +67,8 @@ export interface CallNeeds {
   readonly onEnd: (call: Call) => void;
 }
 
+const STATUS_SWITCHED = 101;
+
 /** What nginx calls a request whose caller left before an answer; no such status is ever sent. */
 const STATUS_LEFT = 499;
 
@@ -80,6 +84,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
   let firstByteAt: number | undefined;
   let deadline: NodeJS.Timeout | undefined;
   let { awaitsLeave } = needs;
+  let isSwitched = false;
   let isSettled = false;
   let isClosed = false;
   let isEnded = false;
@@ -133,6 +138,10 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
       firstByteAt ??= clock.monotonic();
     },
     elapsedMs: () => clock.monotonic() - startedAt,
+    switched() {
+      isSwitched = true;
+      isClosed = true;
+    },
     settle() {
       isSettled = true;
       end();
@@ -150,7 +159,8 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
     if (!isSettled || !isClosed || isEnded) return;
     isEnded = true;
     clearTimeout(deadline);
-    const status = response.headersSent ? response.statusCode : STATUS_LEFT;
+    const answered = response.headersSent ? response.statusCode : STATUS_LEFT;
+    const status = isSwitched ? STATUS_SWITCHED : answered;
     const durationMs = call.elapsedMs();
     const firstByteMs = firstByteAt === undefined ? undefined : firstByteAt - startedAt;
     const kind = call.error?.kind ?? 'none';

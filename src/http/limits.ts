@@ -9,6 +9,8 @@ import {
   KEEP_ALIVE_MS,
   READER_STALL_MS_MAX,
   REQUEST_RECEIVE_MS_MAX,
+  SOCKETS_MAX,
+  SOCKET_SEND_BYTES_MAX,
   TRANSFER_MS_MAX,
   UPLOAD_STALL_MS,
 } from '../core/limits.ts';
@@ -27,6 +29,8 @@ export const HTTP_LIMITS = {
   deadlineStreamMs: DEADLINE_STREAM_MS,
   readerStallMs: READER_STALL_MS_MAX,
   abortGraceMs: ABORT_GRACE_MS,
+  socketsMax: SOCKETS_MAX,
+  socketSendBytesMax: SOCKET_SEND_BYTES_MAX,
 } as const satisfies Record<string, number>;
 
 export type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };

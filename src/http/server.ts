@@ -1,5 +1,6 @@
-import type { Server, ServerResponse } from 'node:http';
-import { IncomingMessage, createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { IncomingMessage, ServerResponse, createServer } from 'node:http';
+import type { Socket } from 'node:net';
 import { ServiceError } from '../core/error.ts';
 import type { Ids } from '../core/id.ts';
 import { CONNECTION_IDLE_MS_MAX } from '../core/limits.ts';
@@ -7,7 +8,10 @@ import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
+import { every as timer } from '../lib/every.ts';
+import type { Every } from '../lib/every.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import type { SocketEndpoint } from '../protocols/socket-endpoint.ts';
 import { createAddressBook } from './address.ts';
 import type { HostRule, Listener } from './address.ts';
 import type { Authenticate } from './authenticate.ts';
@@ -26,10 +30,13 @@ import { createRouter, refusing } from './router.ts';
 import type { Served } from './router.ts';
 import { createRoutes } from './routes.ts';
 import type { HttpRoute, Params } from './routes.ts';
+import { createSockets } from './sockets.ts';
 import { hostOf } from './target.ts';
 
 export interface HttpNeeds {
   readonly endpoints: readonly Endpoint[];
+  /** What is spoken after an upgrade; default: nothing. */
+  readonly sockets?: readonly SocketEndpoint[];
   readonly listeners: readonly Listener[];
   readonly hosts?: readonly HostRule[];
   readonly authenticate: Authenticate;
@@ -42,6 +49,8 @@ export interface HttpNeeds {
   readonly meter: Meter;
   readonly ids: Ids;
   readonly clock: Clock;
+  /** Of websockets; default: the runtime's own timer. */
+  readonly every?: Every;
 }
 
 export interface Bound {
@@ -57,6 +66,8 @@ export interface Http {
   listen(): Promise<readonly Bound[]>;
   /** Requests that are being answered now. */
   inFlight(): number;
+  /** Websockets that are open now. */
+  sockets(): number;
   /**
    * Takes no new connections and no new requests; what runs may end within `graceMs`, the rest is broken off in its
    * protocol's way. Resolves when every connection is closed.
@@ -79,6 +90,8 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
 
   const addressOf = createAddressBook(hosts);
   const inFlight = createInFlight();
+  const { authenticate, sockets: socketEndpoints = [], every = timer } = needs;
+  const sockets = createSockets({ endpoints: socketEndpoints, authenticate, limits, clock, log, meter, every });
   const servers: { readonly server: Server; readonly listener: Listener }[] = [];
   let isDraining = false;
 
@@ -109,6 +122,8 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       requestTimeout: 0, // ours is `patience`: an upload may take longer than another body
       connectionsCheckingInterval: Math.min(limits.headersReceiveMs, 5_000),
       keepAliveTimeout: CONNECTION_IDLE_MS_MAX,
+      // Whatever else asks for another protocol is answered in this one: some clients offer HTTP/2 with every request.
+      shouldUpgradeCallback: (request) => sockets.isWanted(request),
       requireHostHeader: false, // else an empty 400 that no client can read
     });
     const accept = (request: IncomingMessage, response: ServerResponse, awaitsLeave = false): Call => {
@@ -141,6 +156,11 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
       const refusal = new ServiceError('invalid-request', 'Expect: only 100-continue is understood.');
       void run(accept(request, response), refusing(refusal), {});
     });
+    server.on('upgrade', (request, socket: Socket, head) => {
+      const response = refusable(request, socket, limits.readerStallMs);
+      const call = accept(request, response);
+      void run(call, sockets.served(request, head), {});
+    });
     answerBrokenRequests(server, { ids, log, lingerMs: limits.readerStallMs });
     servers.push({ server, listener });
   }
@@ -148,6 +168,7 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
   return {
     routes,
     inFlight: () => inFlight.size(),
+    sockets: () => sockets.size(),
     async listen() {
       const bound = await Promise.allSettled(servers.map(({ server, listener }) => bind(server, listener)));
       const failed = bound.find((each) => each.status === 'rejected');
@@ -158,10 +179,15 @@ export async function createHttp(needs: HttpNeeds): Promise<Http> {
     async close({ graceMs }) {
       isDraining = true;
       const closed = servers.map(({ server }) => closing(server));
-      if (!(await inFlight.empty(graceMs))) {
-        inFlight.abort(new ServiceError('overloaded', 'The service is shutting down.'));
-        await inFlight.empty(limits.abortGraceMs);
-      }
+      const reason = new ServiceError('overloaded', 'The service is shutting down.');
+      sockets.drain();
+      const [isAnswered, isHeard] = await Promise.all([inFlight.empty(graceMs), sockets.empty(graceMs)]);
+      if (!isAnswered) inFlight.abort(reason);
+      if (!isHeard) sockets.end(reason);
+      await Promise.all([inFlight.empty(limits.abortGraceMs), sockets.empty(limits.abortGraceMs)]);
+      // What was upgraded is no connection of a server any more.
+      sockets.terminate();
+      await sockets.empty(limits.abortGraceMs);
       for (const { server } of servers) server.closeAllConnections();
       await Promise.all(closed);
       await app.close();
@@ -180,6 +206,19 @@ class CalledMessage extends IncomingMessage {
 function callOf(request: IncomingMessage): Call {
   assert(request instanceof CalledMessage && request.call, 'every request has its call');
   return request.call;
+}
+
+/** A response for a request that asked for another protocol, and may not have it: the connection ends with it. */
+function refusable(request: IncomingMessage, socket: Socket, stallMs: number): ServerResponse {
+  // The server has let go of it: what would have ended it otherwise has to be done here.
+  socket.on('error', () => socket.destroy());
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  const timer = setTimeout(() => response.socket?.destroy(), stallMs).unref();
+  response.once('finish', () => socket.end());
+  socket.once('close', () => clearTimeout(timer));
+  return response;
 }
 
 /**

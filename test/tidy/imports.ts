@@ -25,6 +25,7 @@ const SEEN_BY: Readonly<Record<string, readonly string[]>> = { config: ['service
 /** The only places that know a package. What is not named here takes a decision record and a line. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   fastify: ['src/http/'],
+  ws: ['src/http/'],
   kysely: ['src/store/'],
   '@aws-sdk/client-s3': ['src/blobs/'],
   'node:sqlite': ['src/store/'],
