@@ -36,6 +36,7 @@ function complete(parsed: ParsedConfig, cores: number) {
     modelsFolder: parsed.modelsFolder ?? join(data, 'models'),
     // Worker threads spin while they wait: with a busy neighbour on their core the whole engine stands still.
     engine: { ...engine, threads: engine.threads ?? Math.max(1, cores - 1) },
+    speech: { ...parsed.speech, sessionsMax: parsed.speech.sessionsMax ?? cores },
     operatorTokenFile: parsed.operatorTokenFile ?? join(data, 'operator-token'),
     /** Where the first key's secret is kept. */
     keyFile: join(data, 'key'),

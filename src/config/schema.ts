@@ -192,6 +192,15 @@ export const ConfigSchema = z.strictObject({
       MAPPING,
     )
     .prefault({}),
+  speech: z
+    .strictObject(
+      {
+        /** Realtime recognitions at a time, of all processes together; default: one for each processor. */
+        sessionsMax: whole(1, 10_000).optional(),
+      },
+      MAPPING,
+    )
+    .prefault({}),
   /** Addresses that callers name, to be told of something. */
   callbacks: z
     .strictObject(

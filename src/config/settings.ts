@@ -87,6 +87,7 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'files.countMax', type: 'number', env: 'PARLEY_FILES_COUNT_MAX' },
   { path: 'files.urlSeconds', type: 'number', env: 'PARLEY_FILES_URL_SECONDS' },
   { path: 'batches.concurrency', type: 'number', env: 'PARLEY_BATCHES_CONCURRENCY' },
+  { path: 'speech.sessionsMax', type: 'number', env: 'PARLEY_SPEECH_SESSIONS_MAX' },
   { path: 'callbacks.allow', type: 'list', env: 'PARLEY_CALLBACKS_ALLOW' },
   { path: 'retention.conversationsDays', type: 'number', env: 'PARLEY_RETENTION_CONVERSATIONS_DAYS' },
   { path: 'retention.responsesDays', type: 'number', env: 'PARLEY_RETENTION_RESPONSES_DAYS' },

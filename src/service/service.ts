@@ -12,6 +12,7 @@ import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
 import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
 import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
+import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
@@ -47,6 +48,8 @@ import { backgroundAnswer } from '../protocols/compatible/responses/background-a
 import { responseEndpoints } from '../protocols/compatible/responses/endpoints.ts';
 import { tellChange } from '../protocols/compatible/responses/tell-change.ts';
 import type { Endpoint } from '../protocols/endpoint.ts';
+import { createPlaces } from '../protocols/realtime/places.ts';
+import { realtime, realtimePlain } from '../protocols/realtime/endpoint.ts';
 import { countTokens } from '../protocols/messages/count-tokens/endpoint.ts';
 import { messagesCreate } from '../protocols/messages/create/endpoint.ts';
 import { messagesModelGet, messagesModelList } from '../protocols/messages/models/endpoint.ts';
@@ -78,6 +81,7 @@ import { logFile } from '../telemetry/log-file.ts';
 import { createMeter } from '../telemetry/meter.ts';
 import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
+import { openPcmStream } from '../transcription/pcm-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
@@ -85,6 +89,7 @@ import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
+import { openSpeech } from './open-speech.ts';
 import { createModelEngines } from './model-engines.ts';
 import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
@@ -161,7 +166,15 @@ const VERSION_MS_MAX = 5_000;
 const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
 
 /** What is answered without an endpoint, as http names it. */
-const OTHER_OPERATIONS = ['probe.health', 'probe.ready', 'probe.metrics', 'unserved', 'refused-method', 'unknown'];
+const OTHER_OPERATIONS = [
+  'probe.health',
+  'probe.ready',
+  'probe.metrics',
+  'unserved',
+  'refused-method',
+  'realtime.connect',
+  'unknown',
+];
 
 /** The only place that joins the parts. */
 export async function createService(config: Config, overrides: Partial<Parts> = {}): Promise<Service> {
@@ -201,6 +214,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
   const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
   const answerCheck = createAnswerCheck();
+  const speech = openSpeech({ kind: config.engine.kind });
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
@@ -224,6 +238,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     'translation',
     'embeddings',
     'rerank',
+    'speech',
   ] as const;
   // What only the native interface can ask for is no model of the compatible list.
   const models = {
@@ -257,6 +272,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     taskList({ tasks: noTasks }),
     taskCancel({ tasks: noTasks }),
     ...fineTunes(),
+    realtimePlain(),
   ];
   const regions = regionsOf(config).map(([id]) => id);
   const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
@@ -264,9 +280,22 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
   });
   const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
+  const recognition = realtime({
+    catalogue: () => catalogue,
+    speechFor: (model) => speech.speechFor(model),
+    findHotwords: noVocabularies,
+    openAudio: openPcmStream,
+    // Processes share connections out evenly, more or less; so they do with what runs on them.
+    places: createPlaces(Math.max(1, Math.floor(config.speech.sessionsMax / config.workers))),
+    strict,
+    clock,
+    log,
+    meter,
+  });
   const addresses = addressesOf(config, { isShared: overrides.isPortShared ?? false });
   const http = await createHttp({
     endpoints,
+    sockets: [recognition],
     ...addresses,
     authenticate: (secret) => keys.authenticate(secret),
     probes: { ready: async () => ({ ...(await readiness(about)) }) },
@@ -370,6 +399,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
       await engines.close();
+      await speech.close();
       await answerCheck.close();
       await retention.close();
       await batches.close();
@@ -379,6 +409,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     },
   };
 }
+
+const noVocabularies = (): Promise<never> =>
+  Promise.reject(
+    new ServiceError('unsupported', 'Vocabularies are not served by this version.', { param: 'vocabulary_id' }),
+  );
 
 /** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);

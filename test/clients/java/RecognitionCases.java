@@ -1,0 +1,225 @@
+import com.alibaba.dashscope.audio.asr.recognition.Recognition;
+import com.alibaba.dashscope.audio.asr.recognition.RecognitionParam;
+import com.alibaba.dashscope.audio.asr.recognition.RecognitionResult;
+import com.alibaba.dashscope.common.ResultCallback;
+import com.alibaba.dashscope.exception.ApiException;
+import com.alibaba.dashscope.utils.Constants;
+import com.google.gson.Gson;
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
+import io.reactivex.Flowable;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Realtime recognition of the Java SDK, started by recognition-java.test.ts: each case runs in turn and prints one JSON
+ * line, {"case", "error"}.
+ *
+ * <p>Environment: ADDRESS and KEY of a listening Parley that hears levels: while each sample is 0.22, the word is w22;
+ * from 0.5 on it ends its sentence.
+ */
+public final class RecognitionCases {
+  private static final String MODEL = "paraformer-realtime-v2";
+  private static final int RATE = 16_000;
+  private static final int FRAME_BYTES = 3_200;
+  private static final int[][] SPOKEN = {{500, 0}, {1000, 20}, {300, 60}, {1500, 0}, {700, 21}, {1500, 0}, {600, 41}};
+  private static final List<String> HEARD = List.of("w20 w60.", "w21", "W41");
+  private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
+
+  private interface Case {
+    void run() throws Exception;
+  }
+
+  public static void main(String[] args) {
+    Map<String, Case> cases = new LinkedHashMap<>();
+    cases.put("hears a file", RecognitionCases::wholeFile);
+    cases.put("hears while it sends, by a callback", RecognitionCases::called);
+    cases.put("hears while it sends, as a stream", RecognitionCases::streamed);
+    cases.put("may use one object twice", RecognitionCases::twice);
+    cases.put("may ask for what is not done, and for words of its own", RecognitionCases::parameters);
+    cases.put("with an unknown model gets ModelNotFound", RecognitionCases::unknownModel);
+    cases.put("with a bad parameter gets InvalidParameter, which names it", RecognitionCases::badParameter);
+    Constants.baseWebsocketApiUrl = System.getenv("ADDRESS").replace("http", "ws") + "/api-ws/v1/inference/";
+    Constants.apiKey = System.getenv("KEY");
+    cases.forEach(RecognitionCases::report);
+    // Its threads would keep the process alive for a minute.
+    System.exit(0);
+  }
+
+  private static void report(String name, Case each) {
+    String error = null;
+    try {
+      each.run();
+    } catch (Throwable thrown) {
+      StringWriter text = new StringWriter();
+      thrown.printStackTrace(new PrintWriter(text));
+      error = text.toString();
+    }
+    Map<String, String> line = new LinkedHashMap<>();
+    line.put("case", name);
+    line.put("error", error);
+    System.out.println(JSON.toJson(line));
+  }
+
+  private static void wholeFile() throws Exception {
+    File file = File.createTempFile("spoken", ".pcm");
+    Files.write(file.toPath(), samples(SPOKEN));
+    try {
+      String told = new Recognition().call(asking().build(), file);
+      expect(textsOf(told).equals(HEARD), told);
+    } finally {
+      expect(file.delete());
+    }
+  }
+
+  private static void called() throws Exception {
+    Heard heard = new Heard();
+    Recognition recognition = new Recognition();
+    recognition.call(asking().build(), heard);
+    for (ByteBuffer frame : frames(samples(SPOKEN))) recognition.sendAudioFrame(frame);
+    recognition.stop();
+    List<RecognitionResult> results = heard.ended.get(30, TimeUnit.SECONDS);
+    expect(finalsOf(results).equals(HEARD), results);
+    for (RecognitionResult result : results) {
+      expect(result.isSentenceEnd() == (result.getSentence().getEndTime() != null), result);
+      expect(!result.getSentence().getWords().isEmpty(), result);
+    }
+    expect(results.get(results.size() - 1).getUsage().getDuration() == 7, results);
+  }
+
+  private static void streamed() throws Exception {
+    expect(finalsOf(streamed(asking().build(), samples(SPOKEN))).equals(HEARD));
+  }
+
+  private static void twice() throws Exception {
+    Recognition recognition = new Recognition();
+    for (int round = 0; round < 2; round++) {
+      Flowable<ByteBuffer> frames = Flowable.fromIterable(frames(samples(SPOKEN)));
+      List<RecognitionResult> results = new ArrayList<>();
+      recognition.streamCall(asking().build(), frames).blockingForEach(results::add);
+      expect(finalsOf(results).equals(HEARD), results);
+    }
+  }
+
+  private static void parameters() throws Exception {
+    RecognitionParam asking =
+        asking()
+            .parameter("nobody_knows_this", true)
+            .parameter("diarization_enabled", true)
+            .parameter("vocabulary", Map.of("Parley", 5))
+            .parameter("language_hints", List.of("en"))
+            .build();
+    byte[] named = samples(new int[][] {{500, 30}, {500, 60}, {1500, 0}});
+    expect(finalsOf(streamed(asking, named)).equals(List.of("Parley w60.")));
+  }
+
+  private static void unknownModel() {
+    ApiException refused = refusal(asking().model("nobody-knows-this").build());
+    expect(refused.getStatus().getCode().equals("ModelNotFound"), refused.getStatus());
+    expect(refused.getStatus().getMessage().contains("nobody-knows-this"), refused.getStatus());
+    expect(!refused.getStatus().getRequestId().isEmpty(), refused.getStatus());
+  }
+
+  private static void badParameter() {
+    ApiException refused = refusal(asking().parameter("max_sentence_silence", 100).build());
+    expect(refused.getStatus().getCode().equals("InvalidParameter"), refused.getStatus());
+    expect(refused.getStatus().getMessage().contains("max_sentence_silence"), refused.getStatus());
+  }
+
+  private static RecognitionParam.RecognitionParamBuilder<?, ?> asking() {
+    return RecognitionParam.builder().model(MODEL).format("pcm").sampleRate(RATE);
+  }
+
+  private static List<RecognitionResult> streamed(RecognitionParam asking, byte[] data) throws Exception {
+    List<RecognitionResult> results = new ArrayList<>();
+    new Recognition().streamCall(asking, Flowable.fromIterable(frames(data))).blockingForEach(results::add);
+    return results;
+  }
+
+  private static ApiException refusal(RecognitionParam asking) {
+    try {
+      streamed(asking, samples(SPOKEN));
+    } catch (ApiException refused) {
+      return refused;
+    } catch (Exception other) {
+      throw new AssertionError("another failure", other);
+    }
+    throw new AssertionError("it was not refused");
+  }
+
+  private static List<String> finalsOf(List<RecognitionResult> results) {
+    List<String> texts = new ArrayList<>();
+    for (RecognitionResult result : results)
+      if (result.isSentenceEnd()) texts.add(result.getSentence().getText());
+    return texts;
+  }
+
+  private static List<String> textsOf(String told) {
+    JsonArray sentences = JsonParser.parseString(told).getAsJsonObject().getAsJsonArray("sentences");
+    List<String> texts = new ArrayList<>();
+    // It gathers what there was so far of a sentence, too.
+    for (JsonElement each : sentences) {
+      JsonObject sentence = each.getAsJsonObject();
+      if (sentence.get("sentence_end").getAsBoolean()) texts.add(sentence.get("text").getAsString());
+    }
+    return texts;
+  }
+
+  private static byte[] samples(int[][] parts) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    for (int[] part : parts) {
+      int sample = Math.round(part[1] / 100f * 32767);
+      for (int count = 0; count < part[0] * RATE / 1000; count++) {
+        bytes.write(sample & 0xff);
+        bytes.write(sample >> 8);
+      }
+    }
+    return bytes.toByteArray();
+  }
+
+  private static List<ByteBuffer> frames(byte[] data) {
+    List<ByteBuffer> frames = new ArrayList<>();
+    for (int at = 0; at < data.length; at += FRAME_BYTES)
+      frames.add(ByteBuffer.wrap(Arrays.copyOfRange(data, at, Math.min(data.length, at + FRAME_BYTES))));
+    return frames;
+  }
+
+  private static void expect(boolean isSo, Object... facts) {
+    if (!isSo) throw new AssertionError(JSON.toJson(facts));
+  }
+
+  private static final class Heard extends ResultCallback<RecognitionResult> {
+    private final List<RecognitionResult> results = Collections.synchronizedList(new ArrayList<>());
+    private final CompletableFuture<List<RecognitionResult>> ended = new CompletableFuture<>();
+
+    @Override
+    public void onEvent(RecognitionResult result) {
+      results.add(result);
+    }
+
+    @Override
+    public void onComplete() {
+      ended.complete(results);
+    }
+
+    @Override
+    public void onError(Exception error) {
+      ended.completeExceptionally(error);
+    }
+  }
+}
