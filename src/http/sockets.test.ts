@@ -375,3 +375,26 @@ test('a session that does not end does not keep the service from stopping', asyn
   assert.equal(front.http.sockets(), 0);
   await peer.closed;
 });
+
+test('one that was held hears our goodbye, and answers it', async () => {
+  const { echo, peers } = createEcho();
+  await using front = await startHttp({ sockets: [echo] });
+  const peer = connect(front);
+  await peer.opened;
+  peers[0]?.hold();
+  peers[0]?.close(1008, 'enough');
+  assert.equal(await peer.closed.then(([code]: number[]) => code), 1008);
+  await until(() => front.http.sockets() === 0);
+  // Without its answer it would be 1006.
+  assert.equal(front.lines.find(({ message }) => message === 'websocket')?.['code'], 1008);
+});
+
+test('a goodbye that nobody answers is not waited for long', async () => {
+  const { echo, peers } = createEcho();
+  await using front = await startHttp({ sockets: [echo], limits: { abortGraceMs: 30 } });
+  using peer = connectRaw(front.port, HANDSHAKE);
+  await peer.until('\r\n\r\n');
+  peers[0]?.close(1000, 'idle');
+  await until(() => front.http.sockets() === 0);
+  assert.equal(front.lines.find(({ message }) => message === 'websocket')?.['code'], 1006);
+});
