@@ -201,13 +201,15 @@ const GARBAGE: readonly (readonly [name: string, frame: readonly number[]])[] = 
 for (const [name, frame] of GARBAGE) {
   test(`${name} ends the connection, and nobody goes on working for it`, async () => {
     const { echo, happened } = createEcho();
-    await using front = await startHttp({ sockets: [echo], limits: { abortGraceMs: 50 } });
+    await using front = await startHttp({ sockets: [echo], limits: { abortGraceMs: 300 } });
     using peer = connectRaw(front.port, HANDSHAKE);
     await peer.until('\r\n\r\n');
     peer.socket.write(Uint8Array.from(frame));
+    await until(() => happened.includes('gone'));
+    // It does not answer our goodbye, and that is not waited for.
+    assert.equal(front.http.sockets(), 1);
     await peer.rest();
     await until(() => front.http.sockets() === 0);
-    assert.ok(happened.includes('gone'));
     assert.ok(front.lines.some(({ message, fault }) => message === 'websocket' && fault !== undefined));
   });
 }
@@ -358,4 +360,41 @@ test('a peer that does not say goodbye does not keep the service from stopping',
   peer.socket.pause();
   await front.http.close({ graceMs: 5 });
   assert.equal(front.http.sockets(), 0);
+});
+
+test('a session that does not end does not keep the service from stopping', async () => {
+  const { echo } = createEcho();
+  const deaf: SocketEndpoint = {
+    ...echo,
+    open: (peer, context) => ({ ...echo.open(peer, context), end: () => undefined }),
+  };
+  const front = await startHttp({ sockets: [deaf], limits: { abortGraceMs: 20 } });
+  const peer = connect(front);
+  await peer.opened;
+  await front.http.close({ graceMs: 5 });
+  assert.equal(front.http.sockets(), 0);
+  await peer.closed;
+});
+
+test('one that was held hears our goodbye, and answers it', async () => {
+  const { echo, peers } = createEcho();
+  await using front = await startHttp({ sockets: [echo] });
+  const peer = connect(front);
+  await peer.opened;
+  peers[0]?.hold();
+  peers[0]?.close(1008, 'enough');
+  assert.equal(await peer.closed.then(([code]: number[]) => code), 1008);
+  await until(() => front.http.sockets() === 0);
+  // Without its answer it would be 1006.
+  assert.equal(front.lines.find(({ message }) => message === 'websocket')?.['code'], 1008);
+});
+
+test('a goodbye that nobody answers is not waited for long', async () => {
+  const { echo, peers } = createEcho();
+  await using front = await startHttp({ sockets: [echo], limits: { abortGraceMs: 30 } });
+  using peer = connectRaw(front.port, HANDSHAKE);
+  await peer.until('\r\n\r\n');
+  peers[0]?.close(1000, 'idle');
+  await until(() => front.http.sockets() === 0);
+  assert.equal(front.lines.find(({ message }) => message === 'websocket')?.['code'], 1006);
 });

@@ -11,7 +11,13 @@ const quiet = () => undefined;
 
 async function startService(environment: Readonly<Record<string, string>>) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-realtime-'));
-  const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_HUB_URL: 'off', ...environment };
+  const env = {
+    PARLEY_DATA: folder,
+    PARLEY_PORT: '0',
+    PARLEY_HUB_URL: 'off',
+    PARLEY_SHUTDOWN_GRACE_MS: '0',
+    ...environment,
+  };
   const service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
   const [address] = await service.listen();
   const key = (await service.firstKey())?.secret ?? '';

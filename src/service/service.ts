@@ -79,7 +79,7 @@ import { createMeter } from '../telemetry/meter.ts';
 import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
 import { createOpenAudio } from '../transcription/opened-audio.ts';
-import { openPcmStream } from '../transcription/pcm-stream.ts';
+import { openAudioStream } from '../transcription/open-audio-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
@@ -303,7 +303,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     catalogue: () => catalogue,
     speechFor: (model) => speech.speechFor(model),
     findHotwords,
-    openAudio: openPcmStream,
+    openAudio: openAudioStream,
     // Processes share connections out evenly, more or less; so they do with what runs on them.
     places: createPlaces(Math.max(1, Math.floor(config.speech.sessionsMax / config.workers))),
     strict,

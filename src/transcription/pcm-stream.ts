@@ -1,6 +1,7 @@
 import { ServiceError } from '../core/error.ts';
 import { createBatchQueue } from '../lib/batch-queue.ts';
-import { createResampler } from './resample.ts';
+import { createResampler } from '../audio/resampler.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { createWavHead } from './wav-head.ts';
 
 type PcmEvent =
@@ -83,7 +84,7 @@ async function* oneByOne<Item>(batches: AsyncIterable<readonly Item[]>): AsyncGe
 const notRead = (format: string): ServiceError =>
   new ServiceError(
     'unsupported',
-    `Audio of the format ${JSON.stringify(format.slice(0, 40))} is not read here; pcm and wav are.`,
+    `Audio of the format ${JSON.stringify(format.slice(0, 40))} is not read here; pcm, wav, mp3, aac and opus are.`,
     {
       param: 'payload.parameters.format',
     },
@@ -91,7 +92,7 @@ const notRead = (format: string): ServiceError =>
 
 /** Bytes as samples of one channel, however they are cut. */
 function createSamples({ sampleRate, channels }: Form) {
-  const resampler = createResampler(sampleRate);
+  const resampler = createResampler({ from: sampleRate, to: SPEECH_SAMPLE_RATE });
   const frameBytes = SAMPLE_BYTES * channels;
   let rest: Uint8Array = new Uint8Array(0);
   return {
@@ -109,6 +110,6 @@ function createSamples({ sampleRate, channels }: Form) {
       }
       return resampler.push(mono);
     },
-    finish: () => resampler.finish(),
+    finish: () => resampler.end(),
   };
 }

@@ -36,7 +36,7 @@ export function sentencesOf({ words, language }: Said, { pauseMs }: SentenceRule
 }
 
 /** All words as one sentence; none where they say nothing. */
-export function sentenceOf(words: readonly HeardWord[], language: string): readonly Sentence[] {
+function sentenceOf(words: readonly HeardWord[], language: string): readonly Sentence[] {
   const [first, last] = [words[0], words.at(-1)];
   const text = textOf(words);
   if (!first || !last || text === '') return [];

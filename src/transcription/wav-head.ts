@@ -1,5 +1,5 @@
 import { ServiceError } from '../core/error.ts';
-import { AUDIO_RATE_MAX, AUDIO_RATE_MIN } from '../core/limits.ts';
+import { REALTIME_RATE_MAX, REALTIME_RATE_MIN } from '../core/limits.ts';
 
 /** What a WAV file says before its samples. */
 export interface WavHead {
@@ -58,8 +58,8 @@ function readForm(bytes: Buffer): Pick<WavHead, 'sampleRate' | 'channels'> {
   if (kind !== PCM || bits !== 16) throw noWav('its samples have to be integers of 16 bits');
   if (channels < 1 || channels > CHANNELS_MAX)
     throw noWav(`it may have 1 to ${CHANNELS_MAX} channels, and has ${channels}`);
-  if (sampleRate < AUDIO_RATE_MIN || sampleRate > AUDIO_RATE_MAX)
-    throw noWav(`it may have ${AUDIO_RATE_MIN} to ${AUDIO_RATE_MAX} samples a second, and has ${sampleRate}`);
+  if (sampleRate < REALTIME_RATE_MIN || sampleRate > REALTIME_RATE_MAX)
+    throw noWav(`it may have ${REALTIME_RATE_MIN} to ${REALTIME_RATE_MAX} samples a second, and has ${sampleRate}`);
   return { sampleRate, channels };
 }
 

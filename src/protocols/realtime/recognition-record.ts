@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { FAMILIES } from '../families.ts';
 import type { SocketContext } from '../socket-endpoint.ts';
 
-/** Writes down how a recognition ended, and with what facts. Only the first time counts. */
+/** Writes down how a recognition ended, and with what facts. To be called once. */
 export type Settle = (error: ServiceError | undefined, facts?: object) => void;
 
 export interface RecordNeeds {
@@ -21,10 +21,7 @@ export function recordRecognition(
 ): Settle {
   const startedAt = clock.monotonic();
   const ended = meter.recognitionStarted();
-  let isSettled = false;
   return (error, facts = {}) => {
-    if (isSettled) return;
-    isSettled = true;
     const kind = error?.kind ?? 'none';
     ended(kind);
     const { region, workspace, keyId } = owner;

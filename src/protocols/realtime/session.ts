@@ -79,7 +79,6 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
     const starting: State = { type: 'starting', taskId, settle, early };
     state = starting;
     const begin = async (): Promise<void> => {
-      if (isDraining) throw new ServiceError('overloaded', SHUTTING_DOWN);
       await context.checkKey();
       keyLookedAt = clock.monotonic();
       const begun = await beginTask(asked, context.owner, needs);

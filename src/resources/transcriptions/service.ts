@@ -8,7 +8,7 @@ import type { JobBell } from '../jobs/job-bell.ts';
 import { newJob } from '../jobs/new-job.ts';
 
 /** `service` of a task that hears audios. */
-export const TRANSCRIPTION_SERVICE = 'audio/asr/transcription';
+const TRANSCRIPTION_SERVICE = 'audio/asr/transcription';
 
 export interface TranscriptionsNeeds {
   readonly store: Store;

@@ -3,7 +3,7 @@ import { TRANSCRIPTION_PROMPT_CHARACTERS_MAX } from '../../../core/limits.ts';
 import { listOf } from '../../list-of.ts';
 import type { RuleTexts } from '../../parse.ts';
 
-export const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
+const RESPONSE_FORMATS = ['json', 'text', 'srt', 'vtt', 'verbose_json'] as const;
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 /** Fields of a form are texts. The two lists may come once for each element, with `[]` behind their name. */
