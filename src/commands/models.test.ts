@@ -22,7 +22,7 @@ interface Ran {
 }
 
 /** Runs the command over a store that holds the small weights only. */
-async function run(args: readonly string[], { hasServer = true } = {}): Promise<Ran> {
+async function run(args: readonly string[], { hasServer = true, hasEngine = true } = {}): Promise<Ran> {
   let output = '';
   let errors = '';
   const pulled: string[] = [];
@@ -50,6 +50,7 @@ async function run(args: readonly string[], { hasServer = true } = {}): Promise<
     open: async () => ({
       catalogue,
       weights,
+      runtimes: { locate: async () => (hasEngine ? '/engines/speech' : undefined) },
       addToConfig: async (...all) => added.push(all),
       reloadServer: () => hasServer,
     }),
@@ -108,6 +109,13 @@ test('pull says plainly that a model has no weights', async () => {
     kind: 'invalid-request',
     message: /^svc-rerank has no weights: No reranking model is configured/,
   });
+});
+
+test('pull says which engine is still to be installed for what it has brought', async () => {
+  const told = /not installed yet: parley engines add speech\n$/;
+  assert.match((await run(['pull', 'svc-asr'], { hasEngine: false })).errors, told);
+  assert.doesNotMatch((await run(['pull', 'svc-asr'])).errors, told);
+  assert.doesNotMatch((await run(['pull', 'svc-tiny'], { hasEngine: false })).errors, told);
 });
 
 test('rm deletes and names the models that need the file', async () => {

@@ -13,6 +13,7 @@ import type { ProgressStream } from '../weights/progress-printer.ts';
 import { createProgressPrinter } from '../weights/progress-printer.ts';
 import { describeFolder, describeSource } from '../weights/weights-files.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import { asJson } from './as-json.ts';
 import { recommendCommand } from './recommend.ts';
 import { table } from './table.ts';
@@ -21,6 +22,8 @@ import { untilInterrupted } from './until-interrupted.ts';
 export interface OpenModels {
   readonly catalogue: Catalogue;
   readonly weights: WeightsStore;
+  /** What folders of weights run on. */
+  readonly runtimes: Pick<RuntimeStore, 'locate'>;
   /** Writes `section: { key: value }` into the configuration file. */
   addToConfig(section: 'models', key: string, value: Readonly<Record<string, unknown>>): Promise<unknown>;
   /** Tells a running server to read its configuration again; false when none is running. */
@@ -131,7 +134,7 @@ function pullCommand({ open, stdout, stderr }: ModelsCommandNeeds): Command {
     .description('download weights; goes on where an earlier try stopped')
     .argument('<names...>', 'models, aliases or weights')
     .action(async (names: readonly string[], _options: unknown, command: Command) => {
-      const { catalogue, weights: store } = await open(command.optsWithGlobals());
+      const { catalogue, weights: store, runtimes } = await open(command.optsWithGlobals());
       const sets = new Map(names.map((name) => weightsOf(name, catalogue)).map((weights) => [weights.id, weights]));
       for (const weights of sets.values()) {
         stderr.write(`${weights.id}: licence ${weights.licence}\n`);
@@ -141,6 +144,9 @@ function pullCommand({ open, stdout, stderr }: ModelsCommandNeeds): Command {
         );
         stdout.write(`${await pull.finally(() => printer.end())}\n`);
       }
+      const isForRuntime = [...sets.values()].some(({ folder }) => folder !== undefined);
+      if (isForRuntime && (await runtimes.locate()) === undefined)
+        stderr.write('They run on the speech engine, which is not installed yet: parley engines add speech\n');
     });
 }
 

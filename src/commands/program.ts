@@ -60,6 +60,7 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
         return {
           catalogue: await openCatalogue(config),
           weights: openWeights(config, env),
+          runtimes: openRuntimes(config, env),
           addToConfig: (section, key, value) => addToConfigFile(file.path, section, { key, value }),
           // A running server looks at the file by itself.
           reloadServer: () => isServerRunning(config.data),
