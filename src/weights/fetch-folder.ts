@@ -1,4 +1,4 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ServiceError } from '../core/error.ts';
 import type { FolderFile, PackagesSource, Weights, WeightsConversion, WeightsFolder } from '../core/weights.ts';
@@ -51,14 +51,17 @@ export async function fetchFolder(weights: Weights, folder: WeightsFolder, needs
   return ready;
 }
 
-/** Into a folder of its own: a file is among the finished ones only when it is whole. */
+/**
+ * Into a folder of its own: a file is among the finished ones only when it is whole, and a process that an earlier try has
+ * left writes elsewhere.
+ */
 async function convert(
   weights: Weights,
   { files }: WeightsConversion,
   needs: FetchFolderNeeds & { readonly model: string; readonly ready: string },
 ): Promise<void> {
   const { workFolder, model, ready, signal, limits, clock, report } = needs;
-  const made = join(workFolder, 'made');
+  const made = await mkdtemp(join(workFolder, 'made-'));
   const totalBytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   await checkDiskSpace(workFolder, totalBytes, limits.diskReserveBytes);
   const meter = createProgressMeter({ weights: weights.id, source: 'conversion', clock, report });
