@@ -4,9 +4,10 @@ import type { LoadedConfig } from '../config/load-config.ts';
 import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { addToConfigFile } from '../config/config-file.ts';
-import { openCatalogue, openConversations, openKeys, openWeights } from '../service/parts.ts';
+import { openCatalogue, openConversations, openJobQueue, openKeys, openWeights } from '../service/parts.ts';
 import { configCommand } from './config.ts';
 import { conversationsCommand } from './conversations.ts';
+import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
 import { modelsCommand } from './models.ts';
 import { packageVersion } from './package-version.ts';
@@ -44,6 +45,7 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
     serveCommand({ load, env, stdout, stderr }),
     keysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
     conversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
+    jobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
     modelsCommand({
       open: async (flags) => {
         const { config, file } = load(flags);

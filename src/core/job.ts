@@ -53,7 +53,7 @@ export interface JobRecord {
   readonly leaseOwner: string | undefined;
   readonly isCancelled: boolean;
   readonly progress: JobProgress | undefined;
-  /** Why the last try failed. */
+  /** Why the last try failed, for the operator. */
   readonly error: string | undefined;
   readonly createdAt: number;
   readonly startedAt: number | undefined;

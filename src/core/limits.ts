@@ -755,3 +755,39 @@ export const JOB_PRIORITY_DEFAULT = 5;
 
 /** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
 export const JOB_TRIES_DEFAULT = 5;
+
+/** Ours: jobs of a kind that one process runs at a time, where the kind says nothing else. Beyond: they wait. */
+export const JOBS_AT_ONCE_DEFAULT = 8;
+
+/** Ours: waiting jobs that one process ends at a time because they were cancelled; for that they need no place. Beyond: they wait. */
+export const JOBS_CANCELLED_AT_ONCE = 16;
+
+/** Ours: ms between looks for jobs that are due, and for those among one's own that another process has cancelled. */
+export const JOB_LOOK_MS = 1_000;
+
+/** Ours: how long, in ms, a job keeps its process without a sign of life. Beyond: the next one that looks takes it. */
+export const JOB_LEASE_MS = 20_000;
+
+/** Ours: between such signs of life, in ms; progress is told with them. */
+export const JOB_RENEW_MS = 2_500;
+
+/** Ours: ms that running jobs have to stop when their process does. Beyond: they are given back as they are. */
+export const JOB_GRACE_MS = 5_000;
+
+/** Ours: ms before a failed job is tried again, at first and at most; doubles with each failure in a row. */
+export const JOB_RETRY_MS_MIN = 2_000;
+export const JOB_RETRY_MS_MAX = 300_000;
+
+/** Ours: characters of why a job failed. Beyond: cut. */
+export const JOB_ERROR_CHARS_MAX = 1_000;
+
+/** Ours: ms after its end for which a job can be looked at. Beyond: it is removed. */
+export const JOB_KEPT_MS = 7 * 24 * 3_600_000;
+
+/** Ours: ms between looks for such jobs, and how many are removed at once. */
+export const JOB_SWEEP_MS = 3_600_000;
+export const JOB_SWEEP_PAGE_MAX = 500;
+
+/** Ours: jobs that `parley jobs list` shows, where nothing is asked for and at most. Beyond: refused. */
+export const JOB_LIST_DEFAULT = 20;
+export const JOB_LIST_MAX = 500;

@@ -1,4 +1,5 @@
 import type { ErrorKind } from './error.ts';
+import type { JobKind } from './job.ts';
 
 /** Facts of a line: never prompts, answers, keys or tool arguments. */
 export type Facts = Readonly<Record<string, unknown>>;
@@ -25,10 +26,15 @@ export interface RequestMeasure {
   readonly completionTokens?: number;
 }
 
+/** What an attempt made of its job. `waiting`: for its next turn. `lost`: it is another process's to say. */
+export type JobAttemptEnd = 'done' | 'failed' | 'cancelled' | 'waiting' | 'lost';
+
 export interface Meter {
   requestEnded(measure: RequestMeasure): void;
   /** A stream began to run; call what comes back once, when it has ended. */
   streamOpened(): () => void;
+  /** An attempt at a job began; call what comes back once, with what became of the job. */
+  jobStarted(kind: JobKind): (outcome: JobAttemptEnd) => void;
   /** The text of a scrape and its content type. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>;
 }

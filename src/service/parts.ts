@@ -9,6 +9,7 @@ import { regionsOf } from '../config/regions.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log } from '../core/telemetry.ts';
+import { createJobQueue, type JobQueue } from '../jobs/queue.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createConversationsOperator } from '../resources/conversations/operator.ts';
 import type { ConversationsOperator } from '../resources/conversations/operator.ts';
@@ -74,6 +75,16 @@ export async function openConversations(config: Config): Promise<OpenedConversat
     conversations: createConversationsOperator({ store, clock: systemClock }),
     close: () => store.close(),
   };
+}
+
+export interface OpenedJobs {
+  readonly jobs: JobQueue;
+  close(): Promise<void>;
+}
+
+export async function openJobQueue(config: Config): Promise<OpenedJobs> {
+  const store = await openDatabase(config);
+  return { jobs: createJobQueue({ jobs: store.jobs, clock: systemClock }), close: () => store.close() };
 }
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };

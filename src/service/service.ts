@@ -52,7 +52,9 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
+import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
@@ -70,6 +72,7 @@ import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { openFiles } from './open-files.ts';
+import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
 import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
@@ -96,6 +99,7 @@ export interface Parts {
   readonly recall: () => Promise<void>;
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
+  readonly jobTiming: Partial<JobTiming>;
 }
 
 export interface ListenAddress {
@@ -157,6 +161,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   mkdirSync(config.data, { recursive: true, mode: 0o700 });
   const store = overrides.store ?? (await openDatabase(config));
   const keys = createKeys({ store, clock });
+  const jobBell = createJobBell();
   const conversations = createConversations({ store, clock });
   const responses = createResponses({ store, clock });
   const listening = new Map<RegionId, string>();
@@ -254,6 +259,17 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
+  // Whoever listens works, too: of several processes each, but for the primary.
+  const jobs = openJobs({
+    jobs: store.jobs,
+    handlers: {},
+    bell: jobBell,
+    clock,
+    log,
+    meter,
+    timing: overrides.jobTiming,
+  });
+
   const { conversationsDays, responsesDays } = config.retention;
   // Of several processes the primary sees to it for all.
   const kept = worker === undefined ? { conversationsDays, responsesDays } : NOTHING_ENDS;
@@ -290,6 +306,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       }));
       for (const { url, regions: reached } of addressed)
         for (const { id } of reached) listening.set(id, reachableAs(url));
+      jobs.start();
       return addressed;
     },
     firstKey: async () => {
@@ -308,7 +325,9 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       log.info('models were read again', { models: catalogue.list().length });
     },
     async close() {
+      jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
+      await jobs.close();
       await engines.close();
       await answerCheck.close();
       await retention.close();

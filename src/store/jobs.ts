@@ -24,15 +24,20 @@ export interface JobClaim {
   readonly leaseUntil: number;
   readonly now: number;
   readonly kinds: readonly JobKind[];
+  /** Also of these kinds, those that were cancelled: there is nothing left to do but to end them. */
+  readonly cancelledKinds?: readonly JobKind[];
+  /** Ids of jobs that this process still has to do with, whatever the store says of them. */
+  readonly except?: readonly string[];
 }
 
 /** Whoever runs a job says so with `leaseOwner`; when another one has it by now, nothing is changed. */
 export interface JobStore {
-  /** False where its kind has a job for the subject already. */
+  /** False where its kind has a job for the subject already, also one that has ended. */
   insert(job: NewJob): Promise<boolean>;
   /**
-   * The job whose turn it is. One whose process died has lost a try by that: where it has none left, `triesLeft` is
-   * negative, and it has to be given up.
+   * The job whose turn it is: by priority, then by the time it is due. One whose process died has lost a try by that; where
+   * `triesLeft` is not above 0, it has to be given up. A lease of more than twice the length was taken before the clock was
+   * set back, and counts for nothing: it would hold until then.
    */
   claim(claim: JobClaim): Promise<JobRecord | undefined>;
   /** A sign of life. `hasMoved`: it gets all of its tries again. Undefined when another one has it. */
@@ -40,11 +45,18 @@ export interface JobStore {
     id: string,
     wish: { leaseOwner: string; leaseUntil: number; progress?: JobProgress | undefined; hasMoved?: boolean },
   ): Promise<{ readonly isCancelled: boolean } | undefined>;
-  /** Back into the queue. With an `error` that costs a try. */
+  /** Back into the queue. With an `error` that costs a try, also where it `hasMoved`. Undefined when another one has it. */
   release(
     id: string,
-    wish: { leaseOwner: string; dueAt: number; error?: string | undefined; progress?: JobProgress | undefined },
-  ): Promise<boolean>;
+    wish: {
+      leaseOwner: string;
+      dueAt: number;
+      error?: string | undefined;
+      progress?: JobProgress | undefined;
+      hasMoved?: boolean;
+    },
+  ): Promise<{ readonly isCancelled: boolean } | undefined>;
+  /** False when another one has it. */
   end(
     id: string,
     wish: {
@@ -59,9 +71,11 @@ export interface JobStore {
   findBySubject(kind: JobKind, subject: string): Promise<JobRecord | undefined>;
   /** The newest first. */
   list(page: JobPage): Promise<readonly JobRecord[]>;
+  /** Those among them that were cancelled. */
+  cancelledAmong(ids: readonly string[]): Promise<readonly string[]>;
   /** Marks it; one that waits is due at once, so that somebody ends it. Of no effect on one that has ended. */
   cancel(id: string, at: number): Promise<JobRecord | undefined>;
-  /** One that waits for later is due at once. */
+  /** One that waits for later is due at once. Of no effect on one that runs. */
   wake(kind: JobKind, subject: string, at: number): Promise<void>;
   /** In whatever state: its subject is gone. */
   remove(kind: JobKind, subject: string): Promise<void>;
@@ -88,41 +102,17 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
-    claim: ({ leaseOwner, leaseUntil, now, kinds }) =>
+    claim: (wish) =>
       run(async () => {
-        if (kinds.length === 0) return undefined;
-        const due = await db
-          .selectFrom('jobs')
-          .select(['id', 'due_at', 'attempt', 'state'])
-          .where('due_at', '<=', now)
-          .where('kind', 'in', [...kinds])
-          .orderBy('priority')
-          .orderBy('due_at')
-          .orderBy('id')
-          .limit(CANDIDATES)
-          .execute();
-        for (const { id, due_at, attempt, state } of due) {
-          const row = await db
-            .updateTable('jobs')
-            .set(({ eb, fn, val }) => ({
-              state: 'running',
-              lease_owner: leaseOwner,
-              due_at: leaseUntil,
-              attempt: attempt + 1,
-              started_at: fn.coalesce('started_at', val(now)),
-              // It was running: its process is dead.
-              ...(state === 'running' ? { tries_left: eb('tries_left', '-', 1) } : {}),
-            }))
-            // As it was seen, or another one was faster.
-            .where('id', '=', id)
-            .where('due_at', '=', due_at)
-            .where('attempt', '=', attempt)
-            .where('state', '=', state)
-            .returningAll()
-            .executeTakeFirst();
-          if (row) return decode(row);
+        for (;;) {
+          const due = await listDue(db, wish);
+          for (const each of due) {
+            const row = await take(db, wish, each);
+            if (row) return decode(row);
+          }
+          // All of them went to others, who were faster: there may be more.
+          if (due.length < CANDIDATES) return undefined;
         }
-        return undefined;
       }),
     renew: (id, { leaseOwner, leaseUntil, progress, hasMoved = false }) =>
       run(async () => {
@@ -136,19 +126,20 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           .executeTakeFirst();
         return row && { isCancelled: row.is_cancelled === 1 };
       }),
-    release: (id, { leaseOwner, dueAt, error, progress }) =>
+    release: (id, { leaseOwner, dueAt, error, progress, hasMoved = false }) =>
       run(async () => {
         const row = await held(id, leaseOwner)
           .set(({ eb }) => ({
             state: 'waiting',
             lease_owner: null,
             due_at: dueAt,
+            tries_left: eb(hasMoved ? 'tries' : 'tries_left', '-', error === undefined ? 0 : 1),
             ...told(progress),
-            ...(error === undefined ? {} : { error, tries_left: eb('tries_left', '-', 1) }),
+            ...(error === undefined ? {} : { error }),
           }))
-          .returning('id')
+          .returning('is_cancelled')
           .executeTakeFirst();
-        return row !== undefined;
+        return row && { isCancelled: row.is_cancelled === 1 };
       }),
     end: (id, { leaseOwner, state, at, error, progress }) =>
       run(async () => {
@@ -188,13 +179,30 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
         if (after !== undefined) query = query.where('id', '<', after);
         return (await query.execute()).map(decode);
       }),
+    cancelledAmong: (ids) =>
+      run(async () => {
+        if (ids.length === 0) return [];
+        const rows = await db
+          .selectFrom('jobs')
+          .select('id')
+          .where('id', 'in', [...ids])
+          .where('is_cancelled', '=', 1)
+          .execute();
+        return rows.map(({ id }) => id);
+      }),
     cancel: (id, at) =>
       run(async () => {
         await db
           .updateTable('jobs')
           .set(({ eb }) => ({
             is_cancelled: 1,
-            due_at: eb.case().when('state', '=', 'waiting').then(at).else(eb.ref('due_at')).end(),
+            // One that is due already keeps its place.
+            due_at: eb
+              .case()
+              .when(eb.and([eb('state', '=', 'waiting'), eb('due_at', '>', at)]))
+              .then(at)
+              .else(eb.ref('due_at'))
+              .end(),
           }))
           .where('id', '=', id)
           .where('ended_at', 'is', null)
@@ -225,6 +233,59 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
       }),
   };
 }
+
+type Candidate = Pick<Selectable<JobsTable>, 'id' | 'due_at' | 'attempt' | 'state'>;
+
+async function listDue(
+  db: Kysely<Database>,
+  { now, leaseUntil, kinds, cancelledKinds = [], except = [] }: JobClaim,
+): Promise<readonly Candidate[]> {
+  if (kinds.length + cancelledKinds.length === 0) return [];
+  let query = db
+    .selectFrom('jobs')
+    .select(['id', 'due_at', 'attempt', 'state'])
+    .where('due_at', 'is not', null)
+    .where((eb) =>
+      eb.or([
+        eb('due_at', '<=', now),
+        eb.and([eb('state', '=', 'running'), eb('due_at', '>', now + 2 * (leaseUntil - now))]),
+      ]),
+    )
+    .where((eb) =>
+      eb.or([
+        ...(kinds.length === 0 ? [] : [eb('kind', 'in', [...kinds])]),
+        ...(cancelledKinds.length === 0
+          ? []
+          : [eb.and([eb('is_cancelled', '=', 1), eb('kind', 'in', [...cancelledKinds])])]),
+      ]),
+    )
+    .orderBy('priority')
+    .orderBy('due_at')
+    .orderBy('id')
+    .limit(CANDIDATES);
+  if (except.length > 0) query = query.where('id', 'not in', [...except]);
+  return await query.execute();
+}
+
+/** Undefined where it is not as it was seen: another one was faster. */
+const take = (db: Kysely<Database>, { leaseOwner, leaseUntil, now }: JobClaim, seen: Candidate) =>
+  db
+    .updateTable('jobs')
+    .set(({ eb, fn, val }) => ({
+      state: 'running',
+      lease_owner: leaseOwner,
+      due_at: leaseUntil,
+      attempt: seen.attempt + 1,
+      started_at: fn.coalesce('started_at', val(now)),
+      // It was running: its process is dead.
+      ...(seen.state === 'running' ? { tries_left: eb('tries_left', '-', 1) } : {}),
+    }))
+    .where('id', '=', seen.id)
+    .where('due_at', '=', seen.due_at)
+    .where('attempt', '=', seen.attempt)
+    .where('state', '=', seen.state)
+    .returningAll()
+    .executeTakeFirst();
 
 const told = (progress: JobProgress | undefined) => (progress ? { progress: JSON.stringify(progress) } : {});
 

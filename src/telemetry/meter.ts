@@ -51,6 +51,18 @@ export function createMeter({ operations }: { readonly operations: readonly stri
     registers,
   });
   const streams = new Gauge({ name: 'parley_streams_in_flight', help: 'Streams being answered now.', registers });
+  const jobsRunning = new Gauge({
+    name: 'parley_jobs_running',
+    help: 'Jobs that are worked at now, by kind.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const attempts = new Counter({
+    name: 'parley_job_attempts_total',
+    help: 'Attempts at jobs that ended, by kind and by what became of the job (waiting: for its next turn; lost: to another process).',
+    labelNames: ['kind', 'outcome'],
+    registers,
+  });
 
   return {
     requestEnded(measure) {
@@ -68,6 +80,13 @@ export function createMeter({ operations }: { readonly operations: readonly stri
       return () => {
         if (isOpen) streams.dec();
         isOpen = false;
+      };
+    },
+    jobStarted(kind) {
+      jobsRunning.inc({ kind });
+      return (outcome) => {
+        jobsRunning.dec({ kind });
+        attempts.inc({ kind, outcome });
       };
     },
     read: () => registry.getMetricsAsJSON(),

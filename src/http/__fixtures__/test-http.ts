@@ -195,5 +195,6 @@ const collectingLog = (lines: Facts[]): Log => ({
 const collectingMeter = (measures: RequestMeasure[]): Meter => ({
   requestEnded: (measure) => void measures.push(measure),
   streamOpened: () => () => undefined,
+  jobStarted: () => () => undefined,
   expose: () => Promise.resolve({ contentType: 'text/plain', text: 'requests 1\n' }),
 });

@@ -27,7 +27,13 @@ export const jobs: Migration = {
       .addColumn('ended_at', 'bigint')
       .execute();
     await schema.createIndex('jobs_subject').unique().on('jobs').columns(['kind', 'subject']).execute();
-    await schema.createIndex('jobs_due').on('jobs').column('due_at').execute();
+    // In the order of the queue, and without those that have ended: a look reads what it takes, however many wait.
+    await schema
+      .createIndex('jobs_turn')
+      .on('jobs')
+      .columns(['priority', 'due_at', 'id'])
+      .where('due_at', 'is not', null)
+      .execute();
     await schema.createIndex('jobs_ended').on('jobs').column('ended_at').execute();
   },
 };

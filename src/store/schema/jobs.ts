@@ -24,7 +24,7 @@ export interface JobsTable {
   due_at: number | null;
   /** Who runs it; null when nobody does. */
   lease_owner: string | null;
-  /** 1 when it is to end: whoever runs it sees that with its next sign of life. */
+  /** 1 when it is to end: whoever runs it sees that when it next looks. */
   is_cancelled: number;
   /** JSON of `JobProgress`. */
   progress: string | null;
