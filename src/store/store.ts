@@ -6,6 +6,7 @@ import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { StoreDialect } from './dialects/dialect.ts';
 import { type ConversationStore, createConversationStore } from './conversations.ts';
+import { createDeploymentStore, type DeploymentStore } from './deployments.ts';
 import { createFileStore, type FileStore } from './files.ts';
 import { createFileTotals, type FileTotals } from './file-totals.ts';
 import { createItemStore, type ItemStore } from './items.ts';
@@ -20,6 +21,7 @@ import type { Database } from './schema/database.ts';
 /** The nouns, each with all of its SQL. */
 export interface Tables {
   readonly conversations: ConversationStore;
+  readonly deployments: DeploymentStore;
   readonly files: FileStore;
   readonly fileTotals: FileTotals;
   readonly items: ItemStore;
@@ -72,6 +74,7 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
 
 const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   conversations: createConversationStore(db, run),
+  deployments: createDeploymentStore(db, run),
   files: createFileStore(db, run),
   fileTotals: createFileTotals(db, run),
   items: createItemStore(db, run),

@@ -3,6 +3,7 @@ import { keys } from './0001-keys.ts';
 import { conversations } from './0002-conversations.ts';
 import { files } from './0003-files.ts';
 import { jobs } from './0004-jobs.ts';
+import { deployments } from './0008-deployments.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs];
+export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, deployments];

@@ -1,4 +1,5 @@
 import type { ConversationsTable } from './conversations.ts';
+import type { DeploymentEventsTable, DeploymentsTable } from './deployments.ts';
 import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
 import type { JobsTable } from './jobs.ts';
@@ -9,6 +10,8 @@ import type { SequencesTable } from './sequences.ts';
 
 export interface Database {
   conversations: ConversationsTable;
+  deployment_events: DeploymentEventsTable;
+  deployments: DeploymentsTable;
   file_counts: FileCountsTable;
   file_totals: FileTotalsTable;
   files: FilesTable;
