@@ -9,7 +9,10 @@ const PACE: RetryPace = { firstMs: JOB_RETRY_MS_MIN, mostMs: JOB_RETRY_MS_MAX };
  *
  * @param random From 0 to below 1.
  */
-export function retryPause(failures: number, { pace = PACE, random }: { pace?: RetryPace | undefined; random: number }): number {
+export function retryPause(
+  failures: number,
+  { pace = PACE, random }: { pace?: RetryPace | undefined; random: number },
+): number {
   const whole = Math.min(pace.mostMs, pace.firstMs * 2 ** Math.max(0, failures - 1));
   return Math.round(whole * (1 - random / 2));
 }

@@ -71,6 +71,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
@@ -175,6 +176,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     sweeps: worker === undefined,
   });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
+  const deployments = openDeployments({ config, store, clock, log, catalogue, jobBell });
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
@@ -226,6 +228,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     textRerank({ rank, strict }),
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
+    ...deployments.endpoints,
     ...responseEndpoints({ responses, fitHistory, countPrompt, ids: systemIds, ...asking }),
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),

@@ -24,7 +24,7 @@ export interface DeploymentPage {
  * after that stays so until it ends, so that a change is decided by what is, and written whole.
  */
 export interface DeploymentStore {
-  /** Until the transaction ends, nobody else changes a deployment. The change is counted. */
+  /** Until the transaction ends, nobody else changes a deployment. */
   lock(): Promise<void>;
   /** How many changes there have been: whoever holds a picture of all of them sees by it that it is an old one. */
   changes(): Promise<number>;
@@ -54,6 +54,13 @@ const SEQUENCE = 'deployments';
 export function createDeploymentStore(db: Kysely<Database>, run: Run): DeploymentStore {
   const select = ({ region, workspace }: Place) =>
     db.selectFrom('deployments').where('region', '=', region).where('workspace', '=', workspace);
+  const count = async (): Promise<void> => {
+    await db
+      .updateTable('sequences')
+      .set(({ eb }) => ({ last: eb('last', '+', 1) }))
+      .where('name', '=', SEQUENCE)
+      .execute();
+  };
   const events = (id: string) => db.selectFrom('deployment_events').selectAll().where('deployment', '=', id);
 
   return {
@@ -61,10 +68,9 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
       run(async () => {
         await db
           .insertInto('sequences')
-          .values({ name: SEQUENCE, last: 1 })
-          .onConflict((conflict) =>
-            conflict.column('name').doUpdateSet(({ eb }) => ({ last: eb('sequences.last', '+', 1) })),
-          )
+          .values({ name: SEQUENCE, last: 0 })
+          // A change that changes nothing: Postgres locks the row for it, and SQLite has no other word for that.
+          .onConflict((conflict) => conflict.column('name').doUpdateSet(({ ref }) => ({ last: ref('sequences.last') })))
           .execute();
       }),
     changes: () =>
@@ -74,6 +80,7 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
       }),
     insert: (record) =>
       run(async () => {
+        await count();
         const row = await db
           .insertInto('deployments')
           .values(encode(record))
@@ -112,6 +119,7 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
         const { capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached, ...row } =
           encode(record);
         const { modifier, modified_at } = row;
+        await count();
         await db
           .updateTable('deployments')
           .set({ capacity, ready_capacity, ptu, rpm_limit, tpm_limit, status, generation, reached })
@@ -121,6 +129,7 @@ export function createDeploymentStore(db: Kysely<Database>, run: Run): Deploymen
       }),
     remove: (id) =>
       run(async () => {
+        await count();
         await db.deleteFrom('deployment_events').where('deployment', '=', id).execute();
         await db.deleteFrom('deployments').where('id', '=', id).execute();
       }),

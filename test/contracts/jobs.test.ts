@@ -218,10 +218,7 @@ for (const { name, dialect } of DIALECTS) {
         isCancelled: false,
       });
       const { state, dueAt, triesLeft, error, leaseOwner } = await found(id);
-      assert.deepEqual(
-        [state, dueAt, triesLeft, error, leaseOwner],
-        ['waiting', START + 50, 4, 'no luck', undefined],
-      );
+      assert.deepEqual([state, dueAt, triesLeft, error, leaseOwner], ['waiting', START + 50, 4, 'no luck', undefined]);
       assert.equal(await claim(), undefined);
       nowMs += 50;
       await claimed();

@@ -42,8 +42,8 @@ const MOVES: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<Move, Nex
     stop: 'stopped',
     fail: 'failed',
   },
-  stopped: { ...OWNERS, throttle: 'stopped', ready: 'stopped' },
-  failed: { ...OWNERS, throttle: 'failed' },
+  stopped: { ...OWNERS, throttle: 'stopped', ready: 'stopped', stop: 'stopped' },
+  failed: { ...OWNERS, throttle: 'failed', fail: 'failed' },
   deleting: { delete: 'deleting', ready: 'deleting', go: 'gone' },
 };
 
