@@ -86,19 +86,7 @@ export interface DeploymentRecord extends Pick<Owner, 'region' | 'workspace'>, D
 }
 
 /** What happened to it: what its owner did, and the steps of whoever brings that about. */
-export const DEPLOYMENT_MOVES = [
-  'create',
-  'scale',
-  'throttle',
-  'delete',
-  'begin',
-  'ready',
-  'reach',
-  'stop',
-  'fail',
-] as const;
-
-export type DeploymentMove = (typeof DEPLOYMENT_MOVES)[number];
+export type DeploymentMove = 'create' | 'scale' | 'throttle' | 'delete' | 'begin' | 'ready' | 'reach' | 'stop' | 'fail';
 
 export interface DeploymentEvent {
   /** Id of its deployment. */
@@ -120,7 +108,3 @@ export interface DeploymentEvent {
   readonly capacity: number;
   readonly readyCapacity: number;
 }
-
-/** Engine units, or reservations, that are wanted of it. */
-export const unitsOf = ({ capacity, baseCapacity }: Pick<DeploymentRecord, 'capacity' | 'baseCapacity'>): number =>
-  capacity / baseCapacity;
