@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   DEADLINE_PLAIN_MS,
   DEADLINE_STREAM_MS,
+  DEPLOYMENT_CAPACITY_MAX,
   FILE_BYTES_MAX,
   FILE_URL_SECONDS,
   FILES_BYTES_MAX,
@@ -171,6 +172,16 @@ export const ConfigSchema = z.strictObject({
             MAPPING,
           )
           .default({}),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** What callers may ask for as engines of their own. */
+  deployments: z
+    .strictObject(
+      {
+        /** Units of one deployment; the specification ends at 999. */
+        capacityMax: whole(1, DEPLOYMENT_CAPACITY_MAX).default(DEPLOYMENT_CAPACITY_MAX),
       },
       MAPPING,
     )

@@ -883,3 +883,37 @@ export const JOB_SWEEP_PAGE_MAX = 500;
 /** Ours: jobs that `parley jobs list` shows, where nothing is asked for and at most. Beyond: refused. */
 export const JOB_LIST_DEFAULT = 20;
 export const JOB_LIST_MAX = 500;
+
+/** Specification, Limits: capacity of a deployment is below 1000. Beyond: 400. Configurable downwards. */
+export const DEPLOYMENT_CAPACITY_MAX = 999;
+
+/** Ours: deployments of a workspace in a region. Beyond: refused. Each is a label of the metrics, and known to every process. */
+export const DEPLOYMENTS_MAX = 100;
+
+/** wire.md E8.1: characters of a deployment's suffix. Beyond: 400. */
+export const DEPLOYMENT_SUFFIX_CHARACTERS_MAX = 8;
+
+/** Ours: characters of the model's name that one is made of. Beyond: there is no such model. A name has to fit into a path. */
+export const DEPLOYMENT_MODEL_CHARACTERS_MAX = 128;
+
+/** Ours: characters of what a deployment is called for people, and of other words that are kept as they came. Beyond: 400. */
+export const DEPLOYMENT_TEXT_CHARACTERS_MAX = 128;
+
+/** Ours: tokens or requests per minute that may be reserved or allowed. Beyond: 400. */
+export const DEPLOYMENT_PER_MINUTE_MAX = 1_000_000_000;
+
+/** Ours: tokens of the shortest and of the longest context that a deployment may ask for. Beyond: 400. */
+export const DEPLOYMENT_CONTEXT_TOKENS_MIN = 256;
+export const DEPLOYMENT_CONTEXT_TOKENS_MAX = 1_048_576;
+
+/** Ours: events kept of a deployment. Beyond: the oldest go; the log has them. */
+export const DEPLOYMENT_EVENTS_MAX = 200;
+
+/** Ours: characters of why something happened to a deployment. Beyond: cut. */
+export const DEPLOYMENT_REASON_CHARACTERS_MAX = 500;
+
+/** Ours: ms between looks of those who follow a deployment, for what other processes did to it. */
+export const DEPLOYMENT_LOOK_MS = 1_000;
+
+/** Ours: names that chance is asked for, where one is taken. Beyond: refused as taken. */
+export const DEPLOYMENT_NAME_TRIES = 5;

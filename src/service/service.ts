@@ -78,6 +78,7 @@ import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { openBatches } from './open-batches.ts';
+import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
@@ -187,6 +188,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
+  const deployments = openDeployments({ config, store, clock, log, catalogue, jobBell });
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
@@ -240,6 +242,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...files.endpoints,
     ...batches.endpoints,
     ...responseEndpoints({ responses, background, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...deployments.endpoints,
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
     taskList({ tasks: noTasks }),

@@ -16,9 +16,9 @@ const whole = (max: number) =>
     .pipe(z.int().min(1).max(max));
 
 /** Fields of a query that asks for a page. */
-export const pageFields = (sizeMax: number) => ({
+export const pageFields = (sizeMax: number, sizeDefault = 10) => ({
   page_no: whole(PAGE_NUMBER_MAX).default(1),
-  page_size: whole(sizeMax).default(10),
+  page_size: whole(sizeMax).default(sizeDefault),
 });
 
 export const pageTextsOf = (sizeMax: number): RuleTexts => ({

@@ -5,6 +5,7 @@ import { files } from './0003-files.ts';
 import { jobs } from './0004-jobs.ts';
 import { batches } from './0005-batches.ts';
 import { background } from './0007-background.ts';
+import { deployments } from './0008-deployments.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, background];
+export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, background, deployments];
