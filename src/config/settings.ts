@@ -87,6 +87,7 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'files.countMax', type: 'number', env: 'PARLEY_FILES_COUNT_MAX' },
   { path: 'files.urlSeconds', type: 'number', env: 'PARLEY_FILES_URL_SECONDS' },
   { path: 'deployments.capacityMax', type: 'number', env: 'PARLEY_DEPLOYMENTS_CAPACITY_MAX' },
+  { path: 'deployments.drainMs', type: 'number', env: 'PARLEY_DEPLOYMENTS_DRAIN_MS' },
   { path: 'retention.conversationsDays', type: 'number', env: 'PARLEY_RETENTION_CONVERSATIONS_DAYS' },
   { path: 'retention.responsesDays', type: 'number', env: 'PARLEY_RETENTION_RESPONSES_DAYS' },
   { path: 'timezone', type: 'text', env: 'PARLEY_TIMEZONE' },

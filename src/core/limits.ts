@@ -917,3 +917,44 @@ export const DEPLOYMENT_LOOK_MS = 1_000;
 
 /** Ours: names that chance is asked for, where one is taken. Beyond: refused as taken. */
 export const DEPLOYMENT_NAME_TRIES = 5;
+
+/** Ours, in ms: how long calls go on when a deployment was scaled or deleted. Beyond: broken off. Configurable. */
+export const DEPLOYMENT_DRAIN_MS = 600_000;
+export const DEPLOYMENT_DRAIN_MS_MAX = 86_400_000;
+
+/** Ours, in ms: a unit of a deployment has to give its first token within this. Beyond: it is not ready. */
+export const DEPLOYMENT_PROBE_MS_MAX = 60_000;
+
+/** Ours, in ms: an engine that starts is waited for as long. Beyond: it is asked for its token, and fails. Large models load for minutes. */
+export const DEPLOYMENT_START_MS_MAX = 1_800_000;
+
+/** Ours, in ms: between looks at whether the engines of deployments are there. `ready_capacity` is older by no more than that. */
+export const DEPLOYMENT_MONITOR_MS = 1_000;
+
+/** Ours, in ms: until more of what the machine did not hold is tried again, as long as it is wanted. */
+export const DEPLOYMENT_AGAIN_MS = 30_000;
+
+/** Ours, in ms: between looks at whether the last call of a deployment that goes has ended. */
+export const DEPLOYMENT_ENDING_LOOK_MS = 1_000;
+
+/** Ours, in ms: between tries of a deployment that does not come up: the first, and the most. Five tries are a good minute. */
+export const DEPLOYMENT_RETRY_MS_MIN = 5_000;
+export const DEPLOYMENT_RETRY_MS_MAX = 60_000;
+
+/** Ours: deployments that one process brings about at a time. Beyond: they wait. Most of it is waiting for engines. */
+export const DEPLOYMENTS_AT_ONCE = 8;
+
+/** Ours, in s: when callers of a deployment that is not there yet should come again. */
+export const DEPLOYMENT_RETRY_SECONDS = 5;
+
+/** Of the engine's library: sequences of one context. Beyond: the deployment has fewer units. */
+export const DEPLOYMENT_SEQUENCES_MAX = 256;
+
+/** Ours: server programs of one deployment on one machine. Beyond: it has fewer units. */
+export const DEPLOYMENT_PROGRAMS_MAX = 64;
+
+/** Ours, in bytes: memory that deployments leave to everything else. Beyond: they have fewer units. */
+export const DEPLOYMENT_MEMORY_RESERVE_BYTES = 512 * 2 ** 20;
+
+/** Measured, in bytes: what an engine process takes beside weights and contexts. */
+export const DEPLOYMENT_ENGINE_BYTES = 400 * 2 ** 20;

@@ -12,6 +12,7 @@ import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
 import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
 import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
+import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
@@ -77,12 +78,14 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { createDeployedEngines } from './deployed/deployed-engines.ts';
+import { createOpenUnits } from './deployed/open-units.ts';
 import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
-import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
+import type { EngineHost, EngineSharing, ModelEngines, ModelEnginesNeeds, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
 import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
 import type { Report } from './readiness.ts';
@@ -188,11 +191,18 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
-  const deployments = openDeployments({ config, store, clock, log, catalogue, jobBell });
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
-  const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
+  const engineSettings = await engineSettingsOf(config, engineNeeds);
+  const keepEngines = (onStanding: (id: string) => void) => {
+    const { drainMs } = config.deployments;
+    const memory = { availableBytes: () => process.availableMemory() };
+    const open = createOpenUnits({ ...engineNeeds, ...engineSettings, memory });
+    return createDeployedEngines({ ...engineSettings, catalogue, open, drainMs, log, onStanding });
+  };
+  const deployments = openDeployments({ config, store, clock, log, catalogue, jobBell, keepEngines });
+  const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
   const answerCheck = createAnswerCheck();
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
@@ -279,6 +289,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const jobs = openJobs({
     jobs: store.jobs,
     handlers: {
+      deployment: deployments.job(async ({ baseModel }) => {
+        const entry = catalogue.find(baseModel);
+        if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} any more.`);
+        const { engine, release } = await engines.engineFor({ asked: baseModel, entry });
+        await engine.model().finally(release);
+      }),
       response: responseJob({
         background,
         bell: runBell,
@@ -323,6 +339,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       useModels,
     },
     async listen() {
+      // Of several processes the primary keeps the engines.
+      if (worker === undefined) await deployments.restart();
       const bound = await http.listen().catch((error: unknown) => {
         throw cannotListen(error);
       });
@@ -356,6 +374,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
+      await deployments.deployed.close();
       await engines.close();
       await answerCheck.close();
       await retention.close();
@@ -380,7 +399,10 @@ interface EngineNeeds {
   readonly recall?: () => Promise<void>;
 }
 
-async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines & EngineSharing> {
+type EngineSettings = Pick<ModelEnginesNeeds, 'kind' | 'preferred' | 'contextTokens' | 'llama'>;
+
+/** What all engines of this machine have in common. */
+async function engineSettingsOf(config: Config, needs: EngineNeeds): Promise<EngineSettings> {
   const { engine, limits } = config;
   if (!needs.host)
     needs.log.info('engine settings', {
@@ -388,8 +410,7 @@ async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEng
       sequences: engine.sequences,
       gpu: String(engine.gpu),
     });
-  return createModelEngines({
-    ...needs,
+  return {
     kind: engine.kind,
     preferred: await preferredProgram(engine, needs),
     contextTokens: engine.contextTokens,
@@ -401,7 +422,7 @@ async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEng
       queueWaitMsMax: limits.queueWaitMs,
       runFolder: join(config.data, 'run'),
     },
-  });
+  };
 }
 
 /** The program that is to run our weights, where it is on this machine. */
