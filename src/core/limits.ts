@@ -956,5 +956,9 @@ export const DEPLOYMENT_PROGRAMS_MAX = 64;
 /** Ours, in bytes: memory that deployments leave to everything else. Beyond: they have fewer units. */
 export const DEPLOYMENT_MEMORY_RESERVE_BYTES = 512 * 2 ** 20;
 
-/** Measured, in bytes: what an engine process takes beside weights and contexts. */
-export const DEPLOYMENT_ENGINE_BYTES = 400 * 2 ** 20;
+/**
+ * Measured, in bytes, and a half more: what an engine process takes beside weights and contexts (300 to 405 MiB with a
+ * vocabulary of 49 000 or 152 000), and what each unit adds to its context (1 to 3 MiB).
+ */
+export const DEPLOYMENT_ENGINE_BYTES = 512 * 2 ** 20;
+export const DEPLOYMENT_UNIT_BYTES = 4 * 2 ** 20;

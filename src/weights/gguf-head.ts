@@ -1,10 +1,13 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { present } from '../lib/present.ts';
 
 /** What the beginning of a model file says of the memory that a token takes while it is in the context. */
 export interface ModelShape {
   /** Of keys and values of all layers, at two bytes a number. */
   readonly cacheBytesPerToken: number;
+  /** What it was trained with; absent where it does not say. */
+  readonly contextTokens?: number;
 }
 
 /** Metadata of what a model is made of stand before those of its vocabulary, which are long and not wanted. */
@@ -102,5 +105,6 @@ function shapeOf(metadata: ReadonlyMap<string, Value>): ModelShape | undefined {
   const keyHeads =
     typeof ofLayers === 'object' ? ofLayers.reduce((sum, each) => sum + each, 0) : Number(ofLayers) * layers;
   const cacheBytesPerToken = 2 * width * keyHeads;
-  return cacheBytesPerToken > 0 ? { cacheBytesPerToken } : undefined;
+  const contextTokens = number('context_length');
+  return cacheBytesPerToken > 0 ? { cacheBytesPerToken, ...present({ contextTokens }) } : undefined;
 }

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_MEMORY_RESERVE_BYTES } from '../../core/limits.ts';
+import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_UNIT_BYTES } from '../../core/limits.ts';
 import { readModelShape } from '../../weights/gguf-head.ts';
 
 /** Of this machine. */
@@ -33,7 +33,8 @@ export async function unitsInMemory(
   const shape = await readModelShape(modelFile);
   if (!shape) return { units };
   const { size } = await stat(modelFile);
-  const unitBytes = shape.cacheBytesPerToken * contextTokens;
+  const tokens = Math.min(contextTokens, shape.contextTokens ?? Infinity);
+  const unitBytes = shape.cacheBytesPerToken * tokens + DEPLOYMENT_UNIT_BYTES;
   const availableBytes = memory.availableBytes();
   const leftBytes = availableBytes - DEPLOYMENT_MEMORY_RESERVE_BYTES - DEPLOYMENT_ENGINE_BYTES - size;
   const held = Math.max(0, Math.min(units, Math.floor(leftBytes / unitBytes)));
