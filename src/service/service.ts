@@ -17,6 +17,7 @@ import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { findProgram, programVersion } from '../engines/command/find-program.ts';
+import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
@@ -29,8 +30,10 @@ import type { Ledger } from '../generation/ledger.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
+import { createWithDocuments } from '../generation/with-documents.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
+import { extractJob } from '../jobs/kinds/extract.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -56,15 +59,16 @@ import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoin
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { responseJob } from '../jobs/kinds/response.ts';
+import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createBackgroundResponses } from '../resources/responses/background-service.ts';
 import { startPastEvents } from '../resources/responses/past-events.ts';
 import { createRunBell } from '../resources/responses/run-bell.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -80,6 +84,7 @@ import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { createDeployedEngines } from './deployed/deployed-engines.ts';
 import { createOpenUnits } from './deployed/open-units.ts';
+import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
@@ -111,6 +116,8 @@ export interface Parts {
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
   readonly jobTiming: Partial<JobTiming>;
+  /** Who works at jobs. */
+  readonly jobHandlers: JobHandlers;
 }
 
 export interface ListenAddress {
@@ -184,10 +191,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     store,
     clock,
     log,
+    bell: jobBell,
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
   const { blobs, limitsOf } = files;
+  const extract = createExtract();
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
@@ -207,9 +216,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
   const engineFor = (model: ResolvedModel) => engines.engineFor(model);
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
-  const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
-  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
+  const { findDocument } = files.texts;
+  const withDocuments = createWithDocuments({ findDocument, extract });
+  const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const generate = withDocuments(generateText);
+  const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
+  const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
@@ -251,7 +263,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
     ...batches.endpoints,
-    ...responseEndpoints({ responses, background, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
     ...deployments.endpoints,
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
@@ -286,9 +298,13 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   });
 
   // Whoever listens works, too: of several processes each, but for the primary.
+  const { work } = batches;
+  const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: {
+    handlers: overrides.jobHandlers ?? {
+      ...batchJobs,
+      extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
       deployment: deployments.job(async ({ baseModel }) => {
         const entry = catalogue.find(baseModel);
         if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} any more.`);
@@ -303,7 +319,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
         ids: systemIds,
         log,
         deadlineMs: config.limits.deadlineStreamMs,
-        answer: backgroundAnswer({ responses, background, fitHistory, ids: systemIds, ...asking }),
+        answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
       }),
     },
     bell: jobBell,
