@@ -9,4 +9,13 @@ import { background } from './0007-background.ts';
 import { deployments } from './0008-deployments.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, texts, background, deployments];
+export const MIGRATIONS: readonly Migration[] = [
+  keys,
+  conversations,
+  files,
+  jobs,
+  batches,
+  texts,
+  background,
+  deployments,
+];
