@@ -5,8 +5,8 @@ export interface TokenBucket {
   /** What is there now; below 0 where more was spent than there was. */
   level(): number;
   /**
-   * Seconds until it holds so much, 0 where it does. It has to be above 0 for any amount; more than it can hold is had when
-   * it is full. Infinity where it never fills.
+   * Seconds until it holds so much, 0 where it does. For any amount it has to hold 1; for more than it can hold it has to be
+   * full. Infinity where it never fills.
    */
   secondsUntil(amount: number): number;
   /** Takes it, whether it is there or not; less than nothing is given back. */
@@ -31,11 +31,9 @@ export function createTokenBucket(perMinute: number, clock: Pick<Clock, 'monoton
   return {
     level,
     secondsUntil(amount) {
-      const wanted = Math.min(amount, rate);
-      const there = level();
-      if (there > 0 && there >= wanted) return 0;
       if (rate === 0) return Infinity;
-      return ((wanted - there) * 60) / rate;
+      const missing = Math.min(Math.max(1, amount), rate) - level();
+      return Math.max(0, (missing * MINUTE_MS) / 1000 / rate);
     },
     spend(amount) {
       held = Math.min(rate, level() - amount);

@@ -10,6 +10,7 @@ import { nativeDeployments } from '../protocols/native/deployments/endpoints.ts'
 import { createDeploymentBell } from '../resources/deployments/bell.ts';
 import { createChanges } from '../resources/deployments/changes.ts';
 import type { DeploymentBell, Deployments, DeploymentSteps } from '../resources/deployments/deployment.ts';
+import type { DeploymentDirectory } from '../resources/deployments/directory.ts';
 import { createDeployments } from '../resources/deployments/service.ts';
 import { createDeploymentSteps } from '../resources/deployments/steps.ts';
 import type { JobBell } from '../resources/jobs/job-bell.ts';
@@ -22,6 +23,7 @@ export interface OpenDeploymentsNeeds {
   readonly log: Log;
   /** The one in force now: it changes while the service runs. */
   readonly catalogue: Pick<Catalogue, 'find' | 'list'>;
+  readonly directory: Pick<DeploymentDirectory, 'refresh'>;
   readonly jobBell: Pick<JobBell, 'ring'>;
 }
 
@@ -34,9 +36,9 @@ export interface OpenedDeployments {
 
 /** Deployments with all that belongs to them: what their owners do, the steps that bring it about, their endpoints. */
 export function openDeployments(needs: OpenDeploymentsNeeds): OpenedDeployments {
-  const { config, store, clock, log, catalogue, jobBell } = needs;
+  const { config, store, clock, log, catalogue, directory, jobBell } = needs;
   const bell = createDeploymentBell();
-  const change = createChanges({ store, clock, log, bell });
+  const change = createChanges({ store, clock, log, bell, directory });
   const deployments = createDeployments({
     store,
     change,

@@ -12,6 +12,7 @@ import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
 import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
 import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
+import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
@@ -20,11 +21,14 @@ import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
+import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
 import { createEmbed } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
+import { createQuotas } from '../generation/quotas.ts';
+import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
@@ -57,6 +61,7 @@ import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { responseJob } from '../jobs/kinds/response.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
+import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
 import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
@@ -77,6 +82,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { createCalledEngines } from './deployed/called-engines.ts';
 import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
@@ -96,6 +102,8 @@ export interface Parts {
   readonly engines: ModelEngines & EngineSharing;
   readonly admission: Admission;
   readonly ledger: Ledger;
+  /** Of deployments; where several processes serve, those of all. */
+  readonly quotas: Quotas;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Which of several processes this is. */
   readonly worker: number;
@@ -141,6 +149,8 @@ export interface Service {
 
 export interface ProcessSharing extends EngineSharing {
   readonly log: Log;
+  /** Of deployments. */
+  readonly quotas: Quotas;
   /** Puts whole lines of another process among those of this one. */
   writeLogLines(lines: string): void;
   stateOf(model: string): Promise<ModelState>;
@@ -187,23 +197,28 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const { blobs, limitsOf } = files;
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
-  const catalogue = createReplaceableCatalogue(await openCatalogue(config));
-  const deployments = openDeployments({ config, store, clock, log, catalogue, jobBell });
+  const directory = createDeploymentDirectory({ store, log });
+  await directory.refresh();
+  const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
+  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell });
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
   const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
   const answerCheck = createAnswerCheck();
-  const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
-  const engineFor = (model: ResolvedModel) => engines.engineFor(model);
+  const quotas = overrides.quotas ?? createQuotas(clock);
+  const admission = createDeploymentAdmission({ quotas, inner: overrides.admission ?? openAdmission });
+  const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
+  const called = createCalledEngines(engines, { engineFor: ({ name }) => Promise.reject(new ServiceError('overloaded', name)) });
+  const { engineFor } = called;
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
   const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
   const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
-  const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
-  const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
+  const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });
+  const rank = createRank({ catalogue, engineFor: called.rankingFor, ...books });
 
   const interfaces = [
     'chat',
@@ -254,6 +269,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
   });
+  directory.whenGone(ownMeter.forgetDeployment);
   const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
   const addresses = addressesOf(config, { isShared: overrides.isPortShared ?? false });
   const http = await createHttp({
@@ -312,6 +328,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     keys,
     sharing: {
       log,
+      quotas,
       writeLogLines: (lines) => logLines.write(lines),
       share: (model) => engines.share(model),
       releaseIdle: () => engines.releaseIdle(),
@@ -361,6 +378,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await retention.close();
       await batches.close();
       await pastEvents?.close();
+      await directory.close();
       await files.close();
       await store.close();
     },

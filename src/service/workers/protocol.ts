@@ -1,12 +1,17 @@
 import type { Config } from '../../config/config.ts';
 import type { ModelsSection } from '../../config/config-file.ts';
 import type { GuestFunctions, HostFunctions } from '../../engines/sharing/protocol.ts';
+import type { QuotaAmounts } from '../../core/quota.ts';
+import type { QuotaShortage, QuotaWish } from '../../generation/quotas.ts';
 import type { MeterReading } from '../../telemetry/meter.ts';
 import type { ModelState } from '../model-engines.ts';
 import type { ListenAddress } from '../service.ts';
 
 /** What the primary does for its workers. */
 export interface PrimaryFunctions extends HostFunctions {
+  /** Of all workers together. */
+  'quota.take': (wish: QuotaWish) => QuotaShortage | null;
+  'quota.spend': (spent: readonly { readonly subject: string; readonly amounts: QuotaAmounts }[]) => void;
   'model.state': (model: string) => ModelState;
   /** What all workers have counted, ended ones too. */
   'metrics.expose': (none: null) => { readonly contentType: string; readonly text: string };

@@ -7,6 +7,7 @@ import { createMessageCalls } from '../../lib/message-calls.ts';
 import type { MessageCalls } from '../../lib/message-calls.ts';
 import { createService } from '../service.ts';
 import type { ListenAddress, Service } from '../service.ts';
+import { createToldQuotas } from './told-quotas.ts';
 import type { PrimaryFunctions, WorkerFunctions, WorkerOrder } from './protocol.ts';
 
 /** Ours, in ms: how often the primary hears what was counted; a worker that is killed takes at most so much with it. */
@@ -46,6 +47,7 @@ const open = ({ config, worker, isPortShared }: WorkerOrder): Promise<Service> =
       open: (model, parse) => openSharedEngine({ host: primary, model, parse, clock: systemClock }),
       stateOf: (model) => primary.ask('model.state', model),
     },
+    quotas: createToldQuotas(primary),
     exposeAll: () => primary.ask('metrics.expose', null, AbortSignal.timeout(METRICS_MS_MAX)),
   });
 
