@@ -38,6 +38,10 @@ export function refuseIfNothingServes({ name, status, capacity, readyCapacity }:
 
 /** Its record is there, but not what it is of. */
 export const withoutModel = ({ name, baseModel }: DeploymentRecord): ServiceError =>
-  new ServiceError('overloaded', `Deployment ${name} serves no calls: its model ${baseModel} is not offered any more.`, {
-    retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
-  });
+  new ServiceError(
+    'overloaded',
+    `Deployment ${name} serves no calls: its model ${baseModel} is not offered any more.`,
+    {
+      retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
+    },
+  );

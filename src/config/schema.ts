@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import {
+  BATCH_CONCURRENCY,
   DEADLINE_PLAIN_MS,
   DEADLINE_STREAM_MS,
   DEPLOYMENT_CAPACITY_MAX,
+  DEPLOYMENT_DRAIN_MS,
+  DEPLOYMENT_DRAIN_MS_MAX,
   FILE_BYTES_MAX,
   FILE_URL_SECONDS,
   FILES_BYTES_MAX,
@@ -182,6 +185,8 @@ export const ConfigSchema = z.strictObject({
       {
         /** Units of one deployment; the specification ends at 999. */
         capacityMax: whole(1, DEPLOYMENT_CAPACITY_MAX).default(DEPLOYMENT_CAPACITY_MAX),
+        /** How long calls go on when theirs was scaled or deleted; whatever runs then is broken off. */
+        drainMs: whole(0, DEPLOYMENT_DRAIN_MS_MAX).default(DEPLOYMENT_DRAIN_MS),
       },
       MAPPING,
     )
@@ -190,6 +195,25 @@ export const ConfigSchema = z.strictObject({
   blobs: z
     .strictObject(
       { url: checked((value) => value.startsWith('s3://'), 'must be s3:// with a bucket, and a prefix').optional() },
+      MAPPING,
+    )
+    .prefault({}),
+  batches: z
+    .strictObject(
+      {
+        /** Lines that one process runs at once, all batches together. */
+        concurrency: whole(1, 1024).default(BATCH_CONCURRENCY),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** Addresses that callers name, to be told of something. */
+  callbacks: z
+    .strictObject(
+      {
+        /** Hosts, addresses and networks that may be called although they are not public, e.g. `10.0.0.0/8`, `*.corp.example`. */
+        allow: listOf(text).default([]),
+      },
       MAPPING,
     )
     .prefault({}),

@@ -857,6 +857,91 @@ export const JOB_PRIORITY_DEFAULT = 5;
 /** Ours: times in a row that a job may fail, or end with its process. Beyond: it is given up. */
 export const JOB_TRIES_DEFAULT = 5;
 
+/** wire.md E9.2: bytes of a file of which the text is read. Beyond: its status is error, with the reason; so too all that follow. */
+export const DOCUMENT_BYTES_MAX = 150 * 1024 * 1024;
+
+/** Ours: bytes of the text of one document, in UTF-8. Holds a context of a million tokens. */
+export const DOCUMENT_TEXT_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Ours: ms of the processor for reading one. */
+export const DOCUMENT_READ_MS_MAX = 60_000;
+
+/** Ours: megabytes of JavaScript heap, and bytes of memory in all, of the process that reads one. */
+export const DOCUMENT_HEAP_MB = 512;
+export const DOCUMENT_RESIDENT_BYTES_MAX = 1024 ** 3;
+
+/** Ours: pages of a PDF. */
+export const DOCUMENT_PAGES_MAX = 10_000;
+
+/** Ours: elements inside each other in a page or an XML file. */
+export const DOCUMENT_DEPTH_MAX = 5_000;
+
+/** Ours: files inside an office's file or a book, bytes of one of them unpacked, and of all that are read. */
+export const DOCUMENT_ZIP_ENTRIES_MAX = 20_000;
+export const DOCUMENT_ZIP_FILE_BYTES_MAX = 192 * 1024 * 1024;
+export const DOCUMENT_UNPACKED_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Ours: documents that are read at once by a process of the service, and those that may wait for it. Beyond: 503. */
+export const DOCUMENTS_AT_ONCE = 2;
+export const DOCUMENTS_WAITING_MAX = 32;
+
+/** Ours: documents that one request may name. Beyond: 400. As many as a workspace may have files. */
+export const REQUEST_DOCUMENTS_MAX = 100;
+
+/** Ours: bytes of their texts. Beyond: 400, with both numbers. More than any context that is served. */
+export const REQUEST_DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
+/** wire.md E9.2: lines of the input of a batch; wire.md E9.3: of that of a dry run. Beyond: the batch fails. */
+export const BATCH_LINES_MAX = 50_000;
+export const BATCH_TEST_LINES_MAX = 100;
+
+/** wire.md E9.2: bytes of one line of it. Beyond: that line goes to the error file. */
+export const BATCH_LINE_BYTES_MAX = 6 * 1024 * 1024;
+
+/** Ours: Unicode code points of a custom_id. Beyond: the line goes to the error file. */
+export const BATCH_CUSTOM_ID_CODE_POINTS_MAX = 256;
+
+/**
+ * Ours: times in a row that the work of a batch may fail, or end with its process, without a line that was answered. Beyond: it
+ * is given up. Many, as hours of work are at stake: with the waits in between, failures of an hour and a half are outlived.
+ */
+export const BATCH_TRIES = 25;
+
+/** Ours: lines of batches that one process runs at once, all batches together. Configurable. Beyond: lines wait, each batch in its turn. */
+export const BATCH_CONCURRENCY = 8;
+
+/** Ours: batches that one process works at, at a time. Beyond: they wait. */
+export const BATCHES_AT_ONCE = 32;
+
+/** Ours: results of a batch that are written at once, their bytes, and how long, in ms, the first of them waits for the others. */
+export const BATCH_GROUP_RESULTS_MAX = 32;
+export const BATCH_GROUP_BYTES_MAX = 1024 * 1024;
+export const BATCH_GROUP_MS = 50;
+
+/** Ours: bytes of a batch's input that are read at once: no connection waits while its lines are run. */
+export const BATCH_READ_BYTES = 1024 * 1024;
+
+/** Ours: lines of a batch of which it is asked at once which have a result. */
+export const BATCH_LOOK_LINES = 1_000;
+
+/** Ours: ms between looks whether the window of a running batch is over. */
+export const BATCH_WINDOW_LOOK_MS = 1_000;
+
+/** Ours: ms that a batch rests after a line of it was refused for want of room; doubled each time up to the second. */
+export const BATCH_REST_MS_MIN = 500;
+export const BATCH_REST_MS_MAX = 30_000;
+
+/** Ours: ms until the end of a batch is told to its callback once more; doubled each time, up to the second. */
+export const CALLBACK_RETRY_MS_MIN = 120_000;
+export const CALLBACK_RETRY_MS_MAX = 3_600_000;
+
+/** Ours: ms for a callback to be connected to, to begin its answer, and for all of it. Beyond: tried again later. */
+export const CALLBACK_CONNECT_MS = 5_000;
+export const CALLBACK_HEAD_MS = 15_000;
+export const CALLBACK_WHOLE_MS = 30_000;
+
+/** Ours: bytes of a callback's answer that are read; nobody looks at them. Beyond: the connection is closed. */
+export const CALLBACK_ANSWER_BYTES_MAX = 64 * 1024;
+
 /** Ours: jobs of a kind that one process runs at a time, where the kind says nothing else. Beyond: they wait. */
 export const JOBS_AT_ONCE_DEFAULT = 8;
 
@@ -942,8 +1027,56 @@ export const QUOTA_TELL_MS = 100;
 /** Ours: deployments that metrics tell one by one. Beyond: together, as `other`. */
 export const DEPLOYMENT_SERIES_MAX = 1_000;
 
-/** Ours: seconds after which to ask for a deployment that is coming. */
-export const DEPLOYMENT_RETRY_SECONDS = 5;
-
 /** Ours: names that chance is asked for, where one is taken. Beyond: refused as taken. */
 export const DEPLOYMENT_NAME_TRIES = 5;
+
+/** Ours, in ms: how long calls go on when a deployment was scaled or deleted. Beyond: broken off. Configurable. */
+export const DEPLOYMENT_DRAIN_MS = 600_000;
+export const DEPLOYMENT_DRAIN_MS_MAX = 86_400_000;
+
+/** Ours, in ms: a unit of a deployment has to give its first token within this. Beyond: it is not ready. */
+export const DEPLOYMENT_PROBE_MS_MAX = 60_000;
+
+/** Ours, in ms: an engine that starts is waited for as long. Beyond: it is asked for its token, and fails. Large models load for minutes. */
+export const DEPLOYMENT_START_MS_MAX = 1_800_000;
+
+/** Ours, in ms: between looks at whether the engines of deployments are there. `ready_capacity` is older by no more than that. */
+export const DEPLOYMENT_MONITOR_MS = 1_000;
+
+/** Ours, in ms: until more of what the machine did not hold is tried again, as long as it is wanted. */
+export const DEPLOYMENT_AGAIN_MS = 30_000;
+
+/** Ours, in ms: between looks at whether the last call of a deployment that goes has ended. */
+export const DEPLOYMENT_ENDING_LOOK_MS = 1_000;
+
+/** Ours, in ms: between tries of a deployment that does not come up: the first, and the most. Five tries are a good minute. */
+export const DEPLOYMENT_RETRY_MS_MIN = 5_000;
+export const DEPLOYMENT_RETRY_MS_MAX = 60_000;
+
+/** Ours: deployments that one process brings about at a time. Beyond: they wait. Most of it is waiting for engines. */
+export const DEPLOYMENTS_AT_ONCE = 8;
+
+/** Ours, in s: when callers of a deployment that is not there yet should come again. */
+export const DEPLOYMENT_RETRY_SECONDS = 5;
+
+/** Of the engine's library: sequences of one context. Beyond: the deployment has fewer units. */
+export const DEPLOYMENT_SEQUENCES_MAX = 256;
+
+/** Ours: server programs of one deployment on one machine. Beyond: it has fewer units. */
+export const DEPLOYMENT_PROGRAMS_MAX = 64;
+
+/** Ours, in bytes: memory that deployments leave to everything else. Beyond: they have fewer units. */
+export const DEPLOYMENT_MEMORY_RESERVE_BYTES = 512 * 2 ** 20;
+
+/**
+ * Measured, in bytes, and a half more: what an engine process takes beside weights and contexts (300 to 405 MiB with a
+ * vocabulary of 49 000 or 152 000), and what each unit adds to its context (1 to 3 MiB).
+ */
+export const DEPLOYMENT_ENGINE_BYTES = 512 * 2 ** 20;
+export const DEPLOYMENT_UNIT_BYTES = 4 * 2 ** 20;
+/** Ours: times that reading a document may fail for reasons that are not its own. Beyond: its status is error. */
+export const EXTRACT_TRIES = 3;
+
+/** Ours: texts of documents that came with a request which are kept for the next one, and their bytes. Beyond: the one unused for longest is read again. */
+export const DOCUMENTS_KEPT_MAX = 32;
+export const DOCUMENTS_KEPT_BYTES_MAX = 32 * 1024 * 1024;

@@ -6,7 +6,14 @@ export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 export type Part =
   | { readonly type: 'text'; readonly text: string; readonly cache?: 'ephemeral' }
   /** `url` is http(s) or a data URL; only models that declare vision get one. */
-  | { readonly type: 'image'; readonly url: string };
+  | { readonly type: 'image'; readonly url: string }
+  /** Only on the way to `generation/with-documents.ts`, which puts its text there: no engine ever sees one. */
+  | { readonly type: 'document'; readonly source: DocumentSource; readonly cache?: 'ephemeral' };
+
+/** `isOptional`: where it cannot be read, the prompt says so and the request goes on. `base64` is of the whole file. */
+export type DocumentSource =
+  | { readonly type: 'file'; readonly id: string; readonly isOptional: boolean }
+  | { readonly type: 'data'; readonly name: string; readonly base64: string };
 
 export interface ToolCall {
   readonly id: string;

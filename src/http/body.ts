@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../core/error.ts';
 import { JSON_VALUES_MAX } from '../core/limits.ts';
 import { isDeeperThan } from '../lib/json-depth.ts';
+import { hasMoreValues } from '../lib/json-values.ts';
 import type { Call } from './call.ts';
 
 export interface BodyLimits {
@@ -81,24 +82,6 @@ function readBytes(request: IncomingMessage, bytesMax: number): Promise<Buffer> 
     request.once('close', leave);
   });
 }
-
-/** Counts commas and opening brackets outside strings, before anything is made of them. */
-function hasMoreValues(bytes: Buffer, most: number): boolean {
-  if (bytes.length <= most) return false;
-  let values = 0;
-  let isString = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (isString) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) isString = false;
-    } else if (byte === QUOTE) isString = true;
-    else if ((byte === COMMA || byte === BRACE || byte === BRACKET) && ++values > most) return true;
-  }
-  return false;
-}
-
-const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = Buffer.from('"\\,{[');
 
 function parseJson(text: string): unknown {
   try {

@@ -18,6 +18,16 @@ export interface HopNeeds {
   readonly headMs: number;
   readonly accept: string;
   readonly certificates: readonly string[] | undefined;
+  /** Makes it a POST. */
+  readonly content?: Content | undefined;
+}
+
+/** What is sent to a URL. */
+export interface Content {
+  readonly type: string;
+  readonly bytes: Uint8Array;
+  /** Beside those that every request has; lower-case names. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -27,7 +37,7 @@ export interface HopNeeds {
  * @throws ServiceError; the signal's reason. An answer of any status is none.
  */
 export async function hop(url: URL, needs: HopNeeds): Promise<IncomingMessage> {
-  const { rules, resolve, deadlines, connectMs, headMs, accept, certificates } = needs;
+  const { rules, resolve, deadlines, connectMs, headMs, accept, certificates, content } = needs;
   deadlines.signal.throwIfAborted();
   deadlines.begin('to connect', connectMs);
   const host = hostOf(url);
@@ -36,12 +46,17 @@ export async function hop(url: URL, needs: HopNeeds): Promise<IncomingMessage> {
 
   const isTls = url.protocol === 'https:';
   const shared = {
-    method: 'GET',
+    method: content ? 'POST' : 'GET',
     protocol: url.protocol,
     hostname: host,
     port: url.port,
     path: `${url.pathname}${url.search}`,
-    headers: { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'parley' },
+    headers: {
+      accept,
+      'accept-encoding': 'gzip, deflate, br',
+      'user-agent': 'parley',
+      ...(content ? headersOf(content) : {}),
+    },
     lookup: lookupOf(addresses),
     maxHeaderSize: FETCH_HEADER_BYTES_MAX,
   };
@@ -69,7 +84,7 @@ export async function hop(url: URL, needs: HopNeeds): Promise<IncomingMessage> {
       request.on('error', failed);
       // A server that changes the protocol has its socket closed without a response and without an error.
       request.on('close', () => failed(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
-      request.end();
+      request.end(content?.bytes);
     });
   } catch (thrown) {
     signal.throwIfAborted();
@@ -79,6 +94,12 @@ export async function hop(url: URL, needs: HopNeeds): Promise<IncomingMessage> {
     signal.removeEventListener('abort', onAbort);
   }
 }
+
+const headersOf = ({ type, bytes, headers }: Content): Readonly<Record<string, string>> => ({
+  ...headers,
+  'content-type': type,
+  'content-length': String(bytes.byteLength),
+});
 
 async function resolved(resolve: Resolve, host: string): Promise<readonly string[]> {
   try {

@@ -43,7 +43,7 @@ describe('batches, through the whole service', () => {
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
     const log = { info: quiet, warn: quiet, error: quiet };
     store = await openStore({ dialect: sqliteDialect({ file: join(folder, 'parley.db') }) });
-    service = await createService(loadConfig({ env }).config, { log, store });
+    service = await createService(loadConfig({ env }).config, { log, store, jobHandlers: {} });
     const blobs = await openDisk({ folder: join(folder, 'blobs') });
     work = createBatchWork({ store, blobs, clock: systemClock, log, bell: { ring: quiet } });
     for (const { url, region } of await service.listen()) at.set(region, url);

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { loadConfig } from '../config/load-config.ts';
 import type { RegionId } from '../core/region.ts';
+import { until } from '../../test/until.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
+const PATIENCE = { withinMs: 20_000 };
 const PATH = '/api/v1/deployments';
 
 describe('deployments, through the whole service', () => {
@@ -52,6 +54,11 @@ describe('deployments, through the whole service', () => {
       return { status: response.status, body: told, output: (told['output'] ?? {}) as Fields };
     };
   const call = callAs();
+  const settled = (path: string, status: string) =>
+    until(`${path} ${status}`, PATIENCE, async () => {
+      const { output } = await call('GET', path);
+      return output['status'] === status ? output : undefined;
+    });
 
   test('one is made, listed, scaled, limited and deleted', async () => {
     const made = await call('POST', '', { model_name: 'svc-plus', plan: 'mu', capacity: 1, suffix: 'life' });
@@ -61,19 +68,37 @@ describe('deployments, through the whole service', () => {
       [200, 'svc-plus-life', 'PENDING'],
     );
     assert.deepEqual([made.output['creator'], made.output['workspace_id']], [id, 'primary']);
-    const listed = await call('GET', '?status=PENDING');
-    assert.deepEqual(listed.output['deployments'], [made.output]);
+    const running = await settled('/svc-plus-life', 'RUNNING');
+    assert.deepEqual([running['capacity'], running['ready_capacity']], [1, 1]);
+    const listed = await call('GET', '?status=RUNNING');
+    assert.deepEqual(listed.output['deployments'], [running]);
     const scaled = await call('PUT', '/svc-plus-life/scale', { capacity: 9 });
     assert.deepEqual(
       [scaled.output['status'], scaled.output['capacity'], scaled.output['ready_capacity']],
-      ['UPDATING', 9, 0],
+      ['UPDATING', 9, 1],
     );
+    assert.equal((await settled('/svc-plus-life', 'RUNNING'))['ready_capacity'], 9);
     const limited = await call('PUT', '/svc-plus-life', { rpm_limit: 5 });
-    assert.deepEqual([limited.output['status'], limited.output['rpm_limit']], ['UPDATING', 5]);
+    assert.deepEqual([limited.output['status'], limited.output['rpm_limit']], ['RUNNING', 5]);
     assert.deepEqual((await call('GET', '/svc-plus-life')).output, limited.output);
+    await call('PUT', '/svc-plus-life/scale', { capacity: 0 });
+    assert.equal((await settled('/svc-plus-life', 'STOPPED'))['ready_capacity'], 0);
     const deleted = await call('DELETE', '/svc-plus-life');
     assert.equal(deleted.output['status'], 'DELETING');
     assert.equal((await call('PUT', '/svc-plus-life/scale', { capacity: 1 })).status, 404);
+    await until('the end of it', PATIENCE, async () =>
+      (await call('GET', '/svc-plus-life')).status === 404 ? true : undefined,
+    );
+  });
+
+  test('reserved tokens are there when what serves them is, and go without it', async () => {
+    const tokens = { input_tpm: 100, output_tpm: 100, thinking_output_tpm: 100 };
+    const nothing = { input_tpm: 0, output_tpm: 0, thinking_output_tpm: 0 };
+    await call('POST', '', { model_name: 'svc-plus', plan: 'ptu', ptu_capacity: tokens, suffix: 'ptu' });
+    assert.equal((await settled('/svc-plus-ptu', 'RUNNING'))['ready_capacity'], 1);
+    const scaled = await call('PUT', '/svc-plus-ptu/scale', { ptu_capacity: nothing });
+    assert.equal(scaled.output['status'], 'UPDATING');
+    assert.equal((await settled('/svc-plus-ptu', 'STOPPED'))['ready_capacity'], 0);
   });
 
   test('errors have the words of the specification', async () => {
@@ -144,13 +169,14 @@ describe('deployments, through the whole service', () => {
     let text = '';
     const decoder = new TextDecoder();
     for await (const bytes of response.body ?? assert.fail()) {
-      const wasQuiet = text === '';
       text += decoder.decode(bytes, { stream: true });
-      if (wasQuiet) await call('PUT', '/svc-plus-stream/scale', { capacity: 2 });
-      if (text.includes('"UPDATING"')) break;
+      if (text.includes('"RUNNING"')) break;
     }
     leave.abort();
     assert.match(text, /^id:1\nevent:result\n:HTTP_STATUS\/200\ndata:\{"request_id"/);
-    assert.match(text, /"reason":"capacity 2, after capacity 1"/);
+    assert.match(
+      text,
+      /"status":"RUNNING","model_name":"svc-plus","base_model":"svc-plus","base_capacity":1,"capacity":1,"ready_capacity":1/,
+    );
   });
 });

@@ -16,6 +16,9 @@ import type { FileLimits, Files } from '../resources/files/file.ts';
 import { createLinks } from '../resources/files/links.ts';
 import { createFiles } from '../resources/files/service.ts';
 import { startFileSweep } from '../resources/files/sweep.ts';
+import type { JobBell } from '../resources/jobs/job-bell.ts';
+import { createTexts } from '../resources/texts/service.ts';
+import type { Texts } from '../resources/texts/service.ts';
 import type { Store } from '../store/store.ts';
 
 export interface OpenFilesNeeds {
@@ -24,6 +27,7 @@ export interface OpenFilesNeeds {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  readonly bell: JobBell;
   /** Where a region's own listener is reached, for those who have said nothing else. */
   readonly listensAt: (region: RegionId) => string;
   /** Of several processes one sweeps for all. */
@@ -32,6 +36,7 @@ export interface OpenFilesNeeds {
 
 export interface OpenedFiles {
   readonly files: Files;
+  readonly texts: Texts;
   readonly blobs: BlobStore;
   readonly limitsOf: (workspace: string) => FileLimits;
   readonly endpoints: readonly Endpoint[];
@@ -40,11 +45,12 @@ export interface OpenedFiles {
 
 /** Files with all that belongs to them: their bytes, the secret of their addresses, their endpoints, their sweeper. */
 export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
-  const { config, environment, store, clock, log, listensAt, sweeps } = needs;
+  const { config, environment, store, clock, log, bell, listensAt, sweeps } = needs;
   const { url } = config.blobs;
   const blobs: BlobStore = await openBlobs({ url, folder: join(config.data, 'blobs'), environment });
   const limits = (workspace: string): FileLimits => limitsOf(config, workspace);
-  const files = createFiles({ store, blobs, clock, log, limitsOf: limits });
+  const files = createFiles({ store, blobs, clock, log, bell, limitsOf: limits });
+  const texts = createTexts({ store, blobs });
   const sweeper = sweeps ? startFileSweep({ store, blobs, clock, log }) : undefined;
   const links = createLinks({
     secret: await downloadSecret(join(config.data, 'download-secret')),
@@ -56,11 +62,12 @@ export async function openFiles(needs: OpenFilesNeeds): Promise<OpenedFiles> {
   const most = largestOf(config);
   return {
     files,
+    texts,
     blobs,
     limitsOf: limits,
     endpoints: [
-      ...nativeFiles({ files, links, time, uploadBytesMax: most.totalBytesMax }),
-      ...compatibleFiles({ files, time, fileBytesMax: most.fileBytesMax, strict: config.strict }),
+      ...nativeFiles({ files, links, texts, time, uploadBytesMax: most.totalBytesMax }),
+      ...compatibleFiles({ files, texts, time, fileBytesMax: most.fileBytesMax, strict: config.strict }),
     ],
     async close() {
       await sweeper?.close();

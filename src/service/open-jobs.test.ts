@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { playHandler, playWorkers } from '../jobs/__fixtures__/played-worker.ts';
 import { createJobBell } from '../resources/jobs/job-bell.ts';
+import { newLeaseName } from './lease-owner.ts';
 import { openJobs } from './open-jobs.ts';
 
 const quiet = (): void => undefined;
@@ -39,6 +40,37 @@ describe('the jobs of a service', () => {
     assert.equal(first.runs.length, 1);
     await other.close();
     await open(first).close();
+    await world.close();
+  });
+
+  it('of a process that is gone are taken over at once, and those of one that may be alive are not', async () => {
+    const world = await playWorkers();
+    const { clock, every } = world.time;
+    const own = newLeaseName();
+    const gone = own.replace(/:\d+:(?=[0-9a-f]+$)/, ':1:');
+    for (const leaseOwner of [gone, own, `elsewhere${gone}`]) {
+      const id = await world.put(leaseOwner);
+      const leaseUntil = clock.now() + 20_000;
+      const claimed = await world.store.jobs.claim({ leaseOwner, leaseUntil, now: clock.now(), kinds: ['batch'] });
+      assert.equal(claimed?.id, id);
+    }
+    const handler = playHandler();
+    const opened = openJobs({
+      jobs: world.store.jobs,
+      handlers: { batch: { run: handler.run } },
+      bell: createJobBell(),
+      clock,
+      every,
+      log: { info: quiet, warn: quiet, error: quiet },
+      meter: { jobStarted: () => quiet },
+    });
+    opened.start();
+    await world.time.pass(2_000);
+    assert.deepEqual(
+      handler.runs.map(({ job }) => job.subject),
+      [gone],
+    );
+    await opened.close();
     await world.close();
   });
 });

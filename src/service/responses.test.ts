@@ -546,7 +546,11 @@ describe('the responses interface', () => {
     ['an empty list', { input: [] }, 'input'],
     ['an input that is neither', { input: 7 }, 'input'],
     ['an item of no known type', { input: [{ type: 'mesage', role: 'user', content: '' }] }, 'input[0].type'],
-    ['a file', { input: [{ role: 'user', content: [{ type: 'input_file' }] }] }, 'input[0].content[0].type'],
+    [
+      'a file that is nowhere',
+      { input: [{ role: 'user', content: [{ type: 'input_file' }] }] },
+      'input[0].content[0].file_id',
+    ],
     [
       'an image, for a model that takes none',
       { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:,' }] }] },

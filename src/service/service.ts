@@ -17,6 +17,7 @@ import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { findProgram, programVersion } from '../engines/command/find-program.ts';
+import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
@@ -32,8 +33,10 @@ import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
+import { createWithDocuments } from '../generation/with-documents.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
+import { extractJob } from '../jobs/kinds/extract.ts';
 import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -59,16 +62,17 @@ import { taskCancel, taskGet, taskList } from '../protocols/native/tasks/endpoin
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { responseJob } from '../jobs/kinds/response.ts';
+import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
-import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
 import { createBackgroundResponses } from '../resources/responses/background-service.ts';
 import { startPastEvents } from '../resources/responses/past-events.ts';
 import { createRunBell } from '../resources/responses/run-bell.ts';
+import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
 import { noTasks } from '../resources/tasks/task.ts';
@@ -83,12 +87,15 @@ import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { createCalledEngines } from './deployed/called-engines.ts';
+import { createDeployedEngines } from './deployed/deployed-engines.ts';
+import { createOpenUnits } from './deployed/open-units.ts';
+import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
-import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
+import type { EngineHost, EngineSharing, ModelEngines, ModelEnginesNeeds, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
 import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
 import type { Report } from './readiness.ts';
@@ -116,6 +123,8 @@ export interface Parts {
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
   readonly jobTiming: Partial<JobTiming>;
+  /** Who works at jobs. */
+  readonly jobHandlers: JobHandlers;
 }
 
 export interface ListenAddress {
@@ -191,30 +200,42 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     store,
     clock,
     log,
+    bell: jobBell,
     listensAt: (region) => listening.get(region) ?? '',
     sweeps: worker === undefined,
   });
   const { blobs, limitsOf } = files;
+  const extract = createExtract();
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
   const directory = createDeploymentDirectory({ store, log });
   await directory.refresh();
   const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
-  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell });
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
-  const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
+  const engineSettings = await engineSettingsOf(config, engineNeeds);
+  const keepEngines = (onStanding: (id: string) => void) => {
+    const { drainMs } = config.deployments;
+    const memory = { availableBytes: () => process.availableMemory() };
+    const open = createOpenUnits({ ...engineNeeds, ...engineSettings, memory });
+    return createDeployedEngines({ ...engineSettings, catalogue, open, drainMs, log, onStanding });
+  };
+  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell, keepEngines });
+  const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
   const answerCheck = createAnswerCheck();
   const quotas = overrides.quotas ?? createQuotas(clock);
   const admission = createDeploymentAdmission({ quotas, inner: overrides.admission ?? openAdmission });
   const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
-  const called = createCalledEngines(engines, { engineFor: ({ name }) => Promise.reject(new ServiceError('overloaded', name)) });
+  const called = createCalledEngines(engines, deployments.deployed);
   const { engineFor } = called;
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
-  const generate = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const translate = createTranslate({ generate, catalogue, engineFor, detectLanguage });
-  const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf });
+  const { findDocument } = files.texts;
+  const withDocuments = createWithDocuments({ findDocument, extract });
+  const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
+  const generate = withDocuments(generateText);
+  const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
+  const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });
@@ -256,7 +277,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...conversationEndpoints({ conversations, responses, ids: systemIds, strict }),
     ...files.endpoints,
     ...batches.endpoints,
-    ...responseEndpoints({ responses, background, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
     ...deployments.endpoints,
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     taskGet({ tasks: noTasks }),
@@ -292,9 +313,19 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   });
 
   // Whoever listens works, too: of several processes each, but for the primary.
+  const { work } = batches;
+  const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: {
+    handlers: overrides.jobHandlers ?? {
+      ...batchJobs,
+      extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
+      deployment: deployments.job(async ({ baseModel }) => {
+        const entry = catalogue.find(baseModel);
+        if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} any more.`);
+        const { engine, release } = await engines.engineFor({ asked: baseModel, entry });
+        await engine.model().finally(release);
+      }),
       response: responseJob({
         background,
         bell: runBell,
@@ -303,7 +334,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
         ids: systemIds,
         log,
         deadlineMs: config.limits.deadlineStreamMs,
-        answer: backgroundAnswer({ responses, background, fitHistory, ids: systemIds, ...asking }),
+        answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
       }),
     },
     bell: jobBell,
@@ -340,6 +371,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       useModels,
     },
     async listen() {
+      // Of several processes the primary keeps the engines.
+      if (worker === undefined) await deployments.restart();
       const bound = await http.listen().catch((error: unknown) => {
         throw cannotListen(error);
       });
@@ -373,6 +406,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
+      await deployments.deployed.close();
       await engines.close();
       await answerCheck.close();
       await retention.close();
@@ -398,7 +432,10 @@ interface EngineNeeds {
   readonly recall?: () => Promise<void>;
 }
 
-async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines & EngineSharing> {
+type EngineSettings = Pick<ModelEnginesNeeds, 'kind' | 'preferred' | 'contextTokens' | 'llama'>;
+
+/** What all engines of this machine have in common. */
+async function engineSettingsOf(config: Config, needs: EngineNeeds): Promise<EngineSettings> {
   const { engine, limits } = config;
   if (!needs.host)
     needs.log.info('engine settings', {
@@ -406,8 +443,7 @@ async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEng
       sequences: engine.sequences,
       gpu: String(engine.gpu),
     });
-  return createModelEngines({
-    ...needs,
+  return {
     kind: engine.kind,
     preferred: await preferredProgram(engine, needs),
     contextTokens: engine.contextTokens,
@@ -419,7 +455,7 @@ async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEng
       queueWaitMsMax: limits.queueWaitMs,
       runFolder: join(config.data, 'run'),
     },
-  });
+  };
 }
 
 /** The program that is to run our weights, where it is on this machine. */

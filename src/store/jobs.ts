@@ -76,6 +76,10 @@ export interface JobStore {
       progress?: JobProgress | undefined;
     },
   ): Promise<boolean>;
+  /** Those that work at jobs, or did when they were last heard of. */
+  leaseOwners(): Promise<readonly string[]>;
+  /** What that one works at is due, as when its lease is over. @returns how many jobs. */
+  expire(leaseOwner: string, at: number): Promise<number>;
   find(id: string): Promise<JobRecord | undefined>;
   findBySubject(kind: JobKind, subject: string): Promise<JobRecord | undefined>;
   /** The newest first. */
@@ -203,6 +207,29 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           .returning('id')
           .executeTakeFirst();
         return row !== undefined;
+      }),
+    leaseOwners: () =>
+      run(async () => {
+        const rows = await db
+          .selectFrom('jobs')
+          .select('lease_owner')
+          .distinct()
+          .where('state', '=', 'running')
+          .where('lease_owner', 'is not', null)
+          .execute();
+        return rows.flatMap(({ lease_owner: owner }) => (owner === null ? [] : [owner]));
+      }),
+    expire: (leaseOwner, at) =>
+      run(async () => {
+        const rows = await db
+          .updateTable('jobs')
+          .set({ due_at: at })
+          .where('state', '=', 'running')
+          .where('lease_owner', '=', leaseOwner)
+          .where('due_at', '>', at)
+          .returning('id')
+          .execute();
+        return rows.length;
       }),
     find: (id) =>
       run(async () => {

@@ -21,6 +21,7 @@ import { createResponseEventStore, type ResponseEventStore } from './response-ev
 import { createResponseStore, type ResponseStore } from './responses.ts';
 import type { Run } from './run.ts';
 import type { Database } from './schema/database.ts';
+import { createTextStore, type TextStore } from './texts.ts';
 
 /** The nouns, each with all of its SQL. */
 export interface Tables {
@@ -36,6 +37,7 @@ export interface Tables {
   readonly keys: KeyStore;
   readonly responseEvents: ResponseEventStore;
   readonly responses: ResponseStore;
+  readonly texts: TextStore;
 }
 
 /** Every failure of the database is a ServiceError `internal` with the reason as its cause; `overloaded` where its disk is full. */
@@ -93,6 +95,7 @@ const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   keys: createKeyStore(db, run),
   responseEvents: createResponseEventStore(db, run),
   responses: createResponseStore(db, run),
+  texts: createTextStore(db, run),
 });
 
 async function openDatabase(dialect: StoreDialect, clock: Clock): Promise<Kysely<Database>> {

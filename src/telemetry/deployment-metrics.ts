@@ -15,7 +15,10 @@ type Labels = Readonly<Record<string, string>>;
 
 export function createDeploymentMetrics(
   registers: Registry[],
-  { firstByteBuckets, seriesMax = DEPLOYMENT_SERIES_MAX }: { readonly firstByteBuckets: number[]; readonly seriesMax?: number },
+  {
+    firstByteBuckets,
+    seriesMax = DEPLOYMENT_SERIES_MAX,
+  }: { readonly firstByteBuckets: number[]; readonly seriesMax?: number },
 ): DeploymentMetrics {
   const requests = new Counter({
     name: 'parley_deployment_requests_total',
@@ -42,7 +45,8 @@ export function createDeploymentMetrics(
   const labelsOf = (deployment: DeploymentName): Labels => {
     const { region, workspace, name } = deployment;
     const key = keyOf(deployment);
-    if (!series.has(key) && series.size >= seriesMax) return { region: 'other', workspace: 'other', deployment: 'other' };
+    if (!series.has(key) && series.size >= seriesMax)
+      return { region: 'other', workspace: 'other', deployment: 'other' };
     if (!series.has(key)) series.set(key, new Map());
     return { region, workspace, deployment: name };
   };

@@ -29,5 +29,9 @@ describePythonCases('files of the dashscope client for Python, 2.x', {
   ...ALONE,
   client: 'dashscope',
   script: 'dashscope_client_files_cases.py',
-  cases: ['uploads, lists, gets and deletes a file'],
+  cases: [
+    'uploads, lists, gets and deletes a file',
+    'shows a file that was sent for extraction, which a chat on the other interface then names',
+    'has its own files refused as documents, with the purpose that they came in for',
+  ],
 });

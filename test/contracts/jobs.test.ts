@@ -135,6 +135,30 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal(await claim(), undefined);
     });
 
+    it('tells who works at jobs, and gives on what one of them had', async () => {
+      const [first, second] = [await put('a1'), await put('a2')];
+      const other = await put('b1');
+      const ended = await put('c1');
+      for (const owner of ['a', 'a', 'b', 'c']) await claimed(owner);
+      await store.jobs.end(ended, { leaseOwner: 'c', state: 'done', at: nowMs });
+      await put('nobody');
+      assert.deepEqual((await store.jobs.leaseOwners()).toSorted(), ['a', 'b']);
+      assert.equal(await store.jobs.expire('a', nowMs), 2);
+      assert.equal(await store.jobs.expire('a', nowMs), 0);
+      const taken = [await claimed('d'), await claimed('d')];
+      assert.deepEqual(
+        taken.map(({ id, triesLeft }) => [id, triesLeft]),
+        [
+          [first, 4],
+          [second, 4],
+        ],
+      );
+      assert.equal((await claimed('d')).subject, 'nobody');
+      assert.equal(await claim('d'), undefined);
+      assert.equal((await found(other)).leaseOwner, 'b');
+      assert.equal(await store.jobs.renew(first, { leaseOwner: 'a', leaseUntil: nowMs + 1 }), undefined);
+    });
+
     it('tells whoever claims a job what it is then', async () => {
       const id = await put('told');
       nowMs += 7;

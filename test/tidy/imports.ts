@@ -43,6 +43,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/commands/', 'src/cli.ts'],
   yaml: ['src/config/'],
   eld: ['src/generation/'],
+  unpdf: ['src/documents/'],
+  htmlparser2: ['src/documents/'],
 };
 
 /** Folders of a room that its other folders may see: what wire formats say alike. */

@@ -75,8 +75,7 @@ const isLive = ({ call }: Job): boolean => !isBackground(call.owner);
  * What can go on elsewhere, by evaluating its tokens again. A seeded run cannot: its slices would be others. One that keeps
  * beginnings of its prompt, or has several answers, is not worth the trouble.
  */
-const isMovable = (job: Job): boolean =>
-  job.call.choices === 1 && !job.isSeeded && !job.cacheWish && !job.isCancelled;
+const isMovable = (job: Job): boolean => job.call.choices === 1 && !job.isSeeded && !job.cacheWish && !job.isCancelled;
 
 const isWaitingAside = (job: Job): boolean => job.isSetAside && !job.isPaused && !job.isCancelled;
 

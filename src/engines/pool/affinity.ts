@@ -44,7 +44,10 @@ function beginningOfMessages(messages: readonly Message[]): string {
   for (const { role, content } of messages) {
     text += `\n${role}:`;
     for (const part of content) {
-      text += (part.type === 'text' ? part.text : part.url).slice(0, POOL_AFFINITY_CHARACTERS_MAX);
+      text += (part.type === 'text' ? part.text : part.type === 'image' ? part.url : '').slice(
+        0,
+        POOL_AFFINITY_CHARACTERS_MAX,
+      );
       if (text.length >= POOL_AFFINITY_CHARACTERS_MAX) return text.slice(0, POOL_AFFINITY_CHARACTERS_MAX);
     }
     if (role === 'user') break;

@@ -30,8 +30,7 @@ export function createSequences(count: number): Sequences {
   const busy = (): readonly Run[] => [...begun].filter(({ isAside }) => !isAside);
 
   /** Whose turn it is: of those that go first, the ones that were set aside, then those that have not begun. */
-  const next = (): Run | undefined =>
-    [...[...begun].filter(({ isAside }) => isAside), ...waiting].toSorted(byRank)[0];
+  const next = (): Run | undefined => [...[...begun].filter(({ isAside }) => isAside), ...waiting].toSorted(byRank)[0];
 
   /** Who gives its sequence up for a run: of those that go last, the one that began last. */
   const lastBehind = (run: Run): Run | undefined =>

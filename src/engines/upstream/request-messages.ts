@@ -32,7 +32,14 @@ function toMessage(message: Message, withThought: boolean): object {
 function toContent(message: Message): unknown {
   if (message.content.length === 0 && message.toolCalls && message.toolCalls.length > 0) return null;
   if (message.content.every((part) => part.type === 'text')) return textOf(message);
-  return message.content.map((part) =>
-    part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.url } },
-  );
+  return message.content.flatMap((part): readonly object[] => {
+    switch (part.type) {
+      case 'text':
+        return [{ type: 'text', text: part.text }];
+      case 'image':
+        return [{ type: 'image_url', image_url: { url: part.url } }];
+      case 'document':
+        return []; // became text before
+    }
+  });
 }

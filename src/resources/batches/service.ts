@@ -1,6 +1,6 @@
 import { ServiceError } from '../../core/error.ts';
 import { type Ids, systemIds } from '../../core/id.ts';
-import { BATCH_HOLD_MS, BATCH_LIST_AGE_MS } from '../../core/limits.ts';
+import { BATCH_HOLD_MS, BATCH_LIST_AGE_MS, BATCH_TRIES } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Place } from '../../store/conversations.ts';
 import type { Store } from '../../store/store.ts';
@@ -57,7 +57,9 @@ export function createBatches({ store, clock, bell, limitsOf, ids = systemIds }:
           errorBlob,
           createdAt,
         });
-        await jobs.insert(newJob({ kind: 'batch', subject: id, owner, payload: {} }, { ids, clock }));
+        await jobs.insert(
+          newJob({ kind: 'batch', subject: id, owner, payload: {}, tries: BATCH_TRIES }, { ids, clock }),
+        );
         return made;
       });
       bell.ring('due');

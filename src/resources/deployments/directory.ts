@@ -31,11 +31,7 @@ export interface DirectoryNeeds {
   readonly every?: Every;
 }
 
-export function createDeploymentDirectory({
-  store,
-  log,
-  every = systemEvery,
-}: DirectoryNeeds): DeploymentDirectory {
+export function createDeploymentDirectory({ store, log, every = systemEvery }: DirectoryNeeds): DeploymentDirectory {
   const listeners: ((record: DeploymentRecord) => void)[] = [];
   /** By place, then by name. */
   let known = new Map<string, Map<string, DeploymentRecord>>();

@@ -6,6 +6,9 @@ import type { FileRecord } from '../../store/files.ts';
 /** What files are for. */
 export const FILE_PURPOSES = ['fine-tune', 'file-extract', 'batch'] as const;
 
+/** Of files whose text is read, so that prompts can name them. */
+export const EXTRACT_PURPOSE = 'file-extract';
+
 /** Of files that are made here: nobody can send one. */
 export const RESULTS_PURPOSE = 'batch_output';
 

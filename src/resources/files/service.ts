@@ -3,13 +3,16 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { type Ids, systemIds } from '../../core/id.ts';
-import { FILE_LEASE_MS, FILE_RENEW_MS } from '../../core/limits.ts';
+import { EXTRACT_TRIES, FILE_LEASE_MS, FILE_RENEW_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { every as systemEvery, type Every } from '../../lib/every.ts';
 import type { Store } from '../../store/store.ts';
+import { EXTRACT_PURPOSE } from './file.ts';
 import type { FileLimits, Files, ReceivedFile } from './file.ts';
 import { FILE_BLOB_PREFIX, finishDelete, withTotal } from './remove.ts';
+import { newJob } from '../jobs/new-job.ts';
+import type { JobBell } from '../jobs/job-bell.ts';
 import { makeRoom, notHeld, type RoomWaits } from './make-room.ts';
 import { checkCount, checkFileSize, cleanDescription, cleanName, grantBytes, idPrefixOf, sortKeyOf } from './rules.ts';
 
@@ -19,13 +22,15 @@ export interface FilesNeeds {
   readonly clock: Clock;
   readonly log: Pick<Log, 'warn'>;
   readonly limitsOf: (workspace: string) => FileLimits;
+  /** Rung for each file whose text is to be read. */
+  readonly bell?: Pick<JobBell, 'ring'>;
   readonly ids?: Ids;
   readonly every?: Every;
   readonly roomWaits?: RoomWaits;
 }
 
 export function createFiles(needs: FilesNeeds): Files {
-  const { store, blobs, clock, log, limitsOf, ids = systemIds, every = systemEvery, roomWaits: waits } = needs;
+  const { store, blobs, clock, log, limitsOf, bell, ids = systemIds, every = systemEvery, roomWaits: waits } = needs;
   const leaseUntil = (): number => clock.now() + FILE_LEASE_MS;
 
   // What is being received or was and is not kept yet: while we live, nobody takes its room.
@@ -135,7 +140,7 @@ export function createFiles(needs: FilesNeeds): Files {
         facts: { name: cleanName(name), description: cleanDescription(description), purpose },
       }));
       if (drafts.length === 0) return [];
-      const records = await withTotal(store, owner, async ({ files, fileTotals }) => {
+      const records = await withTotal(store, owner, async ({ files, fileTotals, jobs, texts }) => {
         const kept = [];
         for (const { received, facts } of drafts) {
           const { blob, sizeBytes, md5 } = received;
@@ -146,6 +151,11 @@ export function createFiles(needs: FilesNeeds): Files {
           const { record, heldBytes } = (await files.activate(blob, made)) ?? throwing(notHeld());
           await fileTotals.add(owner, { files: 0, bytes: sizeBytes - heldBytes });
           await fileTotals.addToCount(owner, facts.purpose, 1);
+          if (facts.purpose === EXTRACT_PURPOSE) {
+            await texts.insert(blob, record.createdAt);
+            const wish = { kind: 'extract', subject: id, owner, payload: {}, tries: EXTRACT_TRIES } as const;
+            await jobs.insert(newJob(wish, { ids, clock }));
+          }
           kept.push(record);
         }
         return kept;
@@ -154,6 +164,7 @@ export function createFiles(needs: FilesNeeds): Files {
         held.delete(received.blob);
         whole.delete(received.blob);
       }
+      if (records.some(({ purpose }) => purpose === EXTRACT_PURPOSE)) bell?.ring('due');
       return records;
     },
 
@@ -172,12 +183,13 @@ export function createFiles(needs: FilesNeeds): Files {
 
     async delete(owner, id) {
       const wish = { leaseUntil: leaseUntil(), at: clock.now() };
-      const { blob } = await withTotal(store, owner, async ({ batches, files, fileTotals }) => {
+      const { blob } = await withTotal(store, owner, async ({ batches, files, fileTotals, jobs }) => {
         const retired = (await files.retire(owner, id, wish)) ?? noFile();
         // Batches are made under the same lock: none begins to read it behind our back.
         if (await batches.usesInput(id)) throw inUse();
         await fileTotals.add(owner, { files: -1, bytes: -retired.bytes });
         if (retired.purpose !== undefined) await fileTotals.addToCount(owner, retired.purpose, -1);
+        if (retired.purpose === EXTRACT_PURPOSE) await jobs.remove('extract', id);
         return retired;
       });
       await finishDelete({ store, blobs }, blob).catch((error: unknown) => {

@@ -13,9 +13,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { every as systemEvery, type Every } from '../../lib/every.ts';
 import type { Expired } from '../../store/files.ts';
 import type { Store } from '../../store/store.ts';
-import { FILE_BLOB_PREFIX, finishDelete, RESULTS_BLOB_PREFIX, withTotal } from './remove.ts';
+import { FILE_BLOB_PREFIX, finishDelete, RESULTS_BLOB_PREFIX, TEXT_BLOB_PREFIX, withTotal } from './remove.ts';
 
-const OURS = [FILE_BLOB_PREFIX, RESULTS_BLOB_PREFIX];
+const OURS = [FILE_BLOB_PREFIX, RESULTS_BLOB_PREFIX, TEXT_BLOB_PREFIX];
 
 export interface SweepNeeds {
   readonly store: Store;
@@ -112,7 +112,7 @@ export async function sweepOrphans(
   let orphans = 0;
   let page: string[] = [];
   const compare = async (): Promise<void> => {
-    const known = await store.files.known(page);
+    const known = new Set([...(await store.files.known(page)), ...(await store.texts.known(page))]);
     for (const name of page) {
       if (known.has(name)) continue;
       await blobs.delete(name);

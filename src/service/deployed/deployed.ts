@@ -20,11 +20,12 @@ export interface DeployedEngines {
    * @throws ServiceError `overloaded` naming the deployment and its status where nothing of it serves.
    */
   engineFor(deployment: CalledDeployment): Promise<Lease>;
-  /** Undefined where nothing of it serves here. */
+  /** Undefined where nothing was brought about here. */
   standingOf(id: string): Standing | undefined;
   /**
-   * Makes what the record wants: new calls go there, and what served before ends with its last call. Where it is there
-   * already, nothing is made. It keeps what it has where a new one would hold less. @throws ServiceError why not one unit came up.
+   * Makes what the record wants: new calls go there, and what served before ends with its last call. Where that is there
+   * already, nothing is made; where less of it can be made than there is, that stays. A newer generation ends the making of
+   * an older one. @throws ServiceError why not one unit came up, where none was there before.
    */
   bringAbout(record: DeploymentRecord, signal: AbortSignal): Promise<Standing>;
   /** Takes no calls for it from here on. True when nothing of it is left. */

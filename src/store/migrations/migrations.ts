@@ -4,8 +4,18 @@ import { conversations } from './0002-conversations.ts';
 import { files } from './0003-files.ts';
 import { jobs } from './0004-jobs.ts';
 import { batches } from './0005-batches.ts';
+import { texts } from './0006-texts.ts';
 import { background } from './0007-background.ts';
 import { deployments } from './0008-deployments.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, background, deployments];
+export const MIGRATIONS: readonly Migration[] = [
+  keys,
+  conversations,
+  files,
+  jobs,
+  batches,
+  texts,
+  background,
+  deployments,
+];

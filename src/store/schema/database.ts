@@ -9,6 +9,7 @@ import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
 import type { SequencesTable } from './sequences.ts';
+import type { TextsTable } from './texts.ts';
 
 export interface Database {
   batch_lines: BatchLinesTable;
@@ -27,4 +28,5 @@ export interface Database {
   response_events: ResponseEventsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
+  texts: TextsTable;
 }

@@ -4,6 +4,8 @@ import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
 import { FILE_LIST_MAX, UPLOAD_EXTRA_BYTES_MAX } from '../../../core/limits.ts';
 import { FILE_PURPOSES } from '../../../resources/files/file.ts';
 import type { Files } from '../../../resources/files/file.ts';
+import type { Texts } from '../../../resources/texts/service.ts';
+import type { FileRecord } from '../../../store/files.ts';
 import { json } from '../../endpoint.ts';
 import type { Endpoint, Reply } from '../../endpoint.ts';
 import { fileReply } from '../../fields/file-reply.ts';
@@ -16,6 +18,7 @@ import { encodeFile, encodeFileDeleted, encodeFileList } from './encode.ts';
 
 export interface CompatibleFilesNeeds {
   readonly files: Files;
+  readonly texts: Pick<Texts, 'statesOf'>;
   readonly time: ZonedTime;
   /** Bytes of one file. */
   readonly fileBytesMax: number;
@@ -29,11 +32,14 @@ const ONE = `${ALL}/:id`;
 /** Specification, E9, and wire.md E9.2: the same files as on the native interface. */
 export function compatibleFiles({
   files,
+  texts,
   time,
   fileBytesMax,
   strict = false,
 }: CompatibleFilesNeeds): readonly Endpoint[] {
   const ListQuery = listQuery(time);
+  const encoded = async (file: FileRecord): Promise<object> =>
+    encodeFile(file, (await texts.statesOf([file])).get(file.id));
   return [
     {
       ...shared,
@@ -54,7 +60,7 @@ export function compatibleFiles({
             const [kept] = await files.keep(context.owner, [{ received: file.received, draft }]);
             if (!kept) throw new ServiceError('internal', INTERNAL_MESSAGE);
             const names = [...unknown, ...[...fields.keys()].filter((name) => name !== 'purpose')];
-            return json(encodeFile(kept), ignoredHeader(names));
+            return json(await encoded(kept), ignoredHeader(names));
           });
         } catch (thrown) {
           if (thrown instanceof ServiceError && thrown.param === 'purpose') return badPurpose(thrown, context.log);
@@ -80,7 +86,9 @@ export function compatibleFiles({
           limit: wire.limit + 1,
         });
         const hasMore = found.length > wire.limit;
-        return json(encodeFileList(found.slice(0, wire.limit), { hasMore }), ignoredHeader(unknown));
+        const page = found.slice(0, wire.limit);
+        const list = encodeFileList(page, { hasMore, texts: await texts.statesOf(page) });
+        return json(list, ignoredHeader(unknown));
       },
     },
     {
@@ -89,7 +97,7 @@ export function compatibleFiles({
       method: 'GET',
       path: ONE,
       onDisconnect: 'cancel',
-      handle: async ({ params: { id = '' } }, { owner }) => json(encodeFile(await files.find(owner, id))),
+      handle: async ({ params: { id = '' } }, { owner }) => json(await encoded(await files.find(owner, id))),
     },
     {
       ...shared,

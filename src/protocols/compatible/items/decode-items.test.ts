@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Message } from '../../../core/message.ts';
 import { checkResults } from './check-results.ts';
-import { decodeItems, systemTexts } from './decode-items.ts';
+import { decodeItems, systemParts } from './decode-items.ts';
 import { AnyItem } from './item-schema.ts';
 import type { WireItem } from './item-schema.ts';
 
@@ -16,7 +16,11 @@ const thought = (text: string) => ({ type: 'reasoning', summary: [{ type: 'summa
 /** `assistant(thought) text [calls]`, in one line a message. */
 const shown = (messages: readonly Message[]): string[] =>
   messages.map(({ role, reasoning, content, toolCalls = [], toolCallId }) => {
-    const text = content.map((part) => (part.type === 'text' ? part.text : part.url)).join('');
+    const text = content
+      .map((part) =>
+        part.type === 'text' ? part.text : part.type === 'image' ? part.url : JSON.stringify(part.source),
+      )
+      .join('');
     const calls = toolCalls.length > 0 ? ` [${toolCalls.map(({ id }) => id).join(' ')}]` : '';
     return `${role}${reasoning === undefined ? '' : `(${reasoning})`}${toolCallId ?? ''}: ${text}${calls}`;
   });
@@ -101,7 +105,10 @@ describe('items as messages', () => {
         { type: 'input_text', text: 'D' },
       ],
     });
-    assert.deepEqual(systemTexts(wire), ['A', 'CD']);
+    const texts = systemParts(wire).map((parts) =>
+      parts.map((part) => (part.type === 'text' ? part.text : '')).join(''),
+    );
+    assert.deepEqual(texts, ['A', 'CD']);
   });
 
   test('a result answers a call before it, in the history or the input', () => {

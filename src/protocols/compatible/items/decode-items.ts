@@ -1,4 +1,6 @@
 import type { Message, Part, ToolCall } from '../../../core/message.ts';
+import { documentParts, fileIdsIn } from '../../../core/document.ts';
+import { decodeFile } from './file-part.ts';
 import type { WireContent, WireItem, WirePart } from './item-schema.ts';
 
 type MessageItem = Extract<WireItem, { readonly type: 'message' }>;
@@ -14,7 +16,7 @@ interface Turn {
 }
 
 /**
- * A history in the words of generation, without what system and developer say (`systemTexts`). A call joins the assistant's
+ * A history in the words of generation, without what system and developer say (`systemParts`). A call joins the assistant's
  * message before it, a thought what follows it; results stand right behind their calls, wherever they were sent. Results of
  * calls that are not there any more, thoughts that nothing follows, and items of other kinds are left out.
  */
@@ -69,9 +71,15 @@ export function decodeItems(items: readonly WireItem[]): readonly Message[] {
   return turns.flatMap((turn) => [messageOf(turn), ...turn.results]);
 }
 
-/** What system and developer say, in their order. */
-export const systemTexts = (items: readonly WireItem[]): readonly string[] =>
-  items.filter(isSystemItem).map(({ content }) => textOf(content));
+/** What system and developer say, in their order, with a list of references as the documents it names. */
+export const systemParts = (items: readonly WireItem[]): readonly (readonly Part[])[] =>
+  items.filter(isSystemItem).map(({ content }) => decodeContent(content).flatMap(withReferences));
+
+/** One that was deleted since it was named is missing, and the rest is not. */
+export function withReferences(part: Part): readonly Part[] {
+  const ids = part.type === 'text' ? fileIdsIn(part.text) : undefined;
+  return ids ? documentParts(ids, { isOptional: true }) : [part];
+}
 
 export const isSystemItem = (item: WireItem): item is MessageItem =>
   item.type === 'message' && (item.role === 'system' || item.role === 'developer');
@@ -108,17 +116,13 @@ function decodePart(part: WirePart): readonly Part[] {
     case 'input_image':
       return [{ type: 'image', url: part.image_url }];
     case 'input_file':
+      return [decodeFile(part)];
     case 'input_audio':
     case 'output_audio':
     case 'computer_screenshot':
       return []; // refused when they came
   }
 }
-
-const textOf = (content: WireContent): string =>
-  decodeContent(content)
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .join('');
 
 /** Half a surrogate pair is no text: it becomes U+FFFD here, as it would on its way into any tokenizer. */
 const text = (value: string): string => value.toWellFormed();

@@ -14,10 +14,18 @@ const TextPart = z.object({
 });
 const RefusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const ImagePart = z.object({ type: z.literal('input_image'), image_url: z.string() });
+/** A document: one of ours by its id, or the whole of it in base64, also as a data URL. */
+const FilePart = z.object({
+  type: z.literal('input_file'),
+  file_id: z.string().nullish(),
+  file_data: z.string().nullish(),
+  filename: z.string().nullish(),
+  file_url: z.string().nullish(),
+});
 /** Parts that no model here takes: only their names matter, for the refusal. */
-const OtherPart = z.object({ type: z.enum(['input_file', 'input_audio', 'output_audio', 'computer_screenshot']) });
+const OtherPart = z.object({ type: z.enum(['input_audio', 'output_audio', 'computer_screenshot']) });
 
-const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart, OtherPart]);
+const Part = z.discriminatedUnion('type', [TextPart, RefusalPart, ImagePart, FilePart, OtherPart]);
 const Content = z.union([z.string(), listOf(Part, { max: PARTS_MAX })]);
 
 const MessageItem = z.object({
@@ -80,6 +88,7 @@ export type WireItem =
 
 export type WireContent = z.output<typeof Content>;
 export type WirePart = z.output<typeof Part>;
+export type WireFile = z.output<typeof FilePart>;
 
 /** By its type; without one it is a message, or a reference where it has an id and says nothing. */
 function schemaOf(value: unknown): z.ZodType<WireItem> {

@@ -6,6 +6,7 @@ import { listOf } from '../../list-of.ts';
 import { isPlainObject, parse, refuse } from '../../parse.ts';
 import type { RuleTexts } from '../../parse.ts';
 import { itemPrefix } from './item-prefixes.ts';
+import { checkFile } from './file-part.ts';
 import { AnyItem, MessageOnly } from './item-schema.ts';
 import type { WireContent, WireItem } from './item-schema.ts';
 
@@ -69,6 +70,8 @@ function checkContent(content: WireContent, at: string): void {
     const place = `${at}[${index}]`;
     switch (part.type) {
       case 'input_file':
+        checkFile(part, place);
+        break;
       case 'input_audio':
       case 'output_audio':
       case 'computer_screenshot': {

@@ -1,6 +1,7 @@
 import { forwardedOf } from '../../../catalogue/model.ts';
 import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
+import type { FindDocument } from '../../../core/document.ts';
 import type { Ids } from '../../../core/id.ts';
 import { MESSAGES_MAX } from '../../../core/limits.ts';
 import type { Item } from '../../../core/item.ts';
@@ -12,6 +13,7 @@ import { isPresent } from '../../../lib/present.ts';
 import { withDefaultThinking } from '../../fields/default-thinking.ts';
 import { parse, parseBody } from '../../parse.ts';
 import { furtherFields } from '../chat-completions/further-fields.ts';
+import { checkFiles } from '../items/check-files.ts';
 import { checkResults } from '../items/check-results.ts';
 import { itemsOf } from '../items/items-of.ts';
 import { readItem } from '../items/read-item.ts';
@@ -30,6 +32,7 @@ export interface AskedNeeds {
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly responses: Pick<Responses, 'findItems'>;
   readonly ids: Pick<Ids, 'sortable'>;
+  readonly findDocument: FindDocument;
   /** Unknown fields are 400 instead of being named in x-parley-ignored. */
   readonly strict: boolean;
 }
@@ -61,7 +64,7 @@ const ASKED_CHARS_MAX = 64;
 /** @throws ServiceError of any kind the catalogue refuses with; `invalid-request` or `unsupported` naming the field. */
 export function readAsked(
   body: unknown,
-  { catalogue, responses, ids, strict }: AskedNeeds,
+  { catalogue, responses, ids, findDocument, strict }: AskedNeeds,
   { owner, log }: RequestContext,
 ): Asked {
   const { model } = parse(ModelOnly, body);
@@ -93,6 +96,8 @@ export function readAsked(
       const items = { history: kept.map(readItem), input: input.map(readItem) };
       checkResults(items.input, { history: items.history, at: 'input' });
       checkImages(items.input, entry);
+      const saidNow = { instructions: wire.instructions ?? '', items: items.input, at: 'input' };
+      await checkFiles(saidNow, { owner, findDocument });
       const turn = decode(wire, items, further);
       checkShared(wire, entry, () => turn.without(0).messages.map(textOf));
       const inside = unknown.filter((name) => !Object.hasOwn(further ?? {}, name));

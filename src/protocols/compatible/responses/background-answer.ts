@@ -12,7 +12,7 @@ import { inOurWords } from './in-our-words.ts';
 import { responseStream } from './stream.ts';
 import type { ResponseEncoder } from './stream.ts';
 
-interface BackgroundAnswerNeeds extends Pick<AskedNeeds, 'catalogue'>, AnswerNeeds {
+interface BackgroundAnswerNeeds extends Pick<AskedNeeds, 'catalogue' | 'findDocument'>, AnswerNeeds {
   readonly responses: Pick<Responses, 'begin' | 'findItems'>;
   readonly background: Pick<BackgroundResponses, 'begin'>;
   readonly ids: Pick<Ids, 'sortable'>;

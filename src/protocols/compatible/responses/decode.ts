@@ -1,10 +1,10 @@
 import { ServiceError } from '../../../core/error.ts';
-import type { Message } from '../../../core/message.ts';
+import type { Message, Part } from '../../../core/message.ts';
 import type { GenerationRequest } from '../../../core/request.ts';
 import type { Shortenable } from '../../../generation/fit-history.ts';
 import { present } from '../../../lib/present.ts';
 import { decodeChat } from '../../fields/decode-chat.ts';
-import { decodeItems, systemTexts } from '../items/decode-items.ts';
+import { decodeItems, systemParts, withReferences } from '../items/decode-items.ts';
 import { historyTurns } from '../items/history-turns.ts';
 import type { WireItem } from '../items/item-schema.ts';
 import { chatFields } from './chat-fields.ts';
@@ -39,12 +39,26 @@ export function decode(
 
 /** What this call, the system and the developer say comes first and as one: it outranks all else on every template. */
 function messagesOf({ instructions }: ResponseWire, items: readonly WireItem[]): readonly Message[] {
-  const orders = [instructions?.toWellFormed() ?? '', ...systemTexts(items)].filter((text) => text !== '');
-  const system: readonly Message[] =
-    orders.length > 0 ? [{ role: 'system', content: [{ type: 'text', text: orders.join('\n\n') }] }] : [];
+  const own = withReferences({ type: 'text', text: instructions?.toWellFormed() ?? '' });
+  const content = joined([own, ...systemParts(items)]);
+  const system: readonly Message[] = content.length > 0 ? [{ role: 'system', content }] : [];
   const messages = [...system, ...decodeItems(items)];
   if (messages.length > 0) return messages;
   throw new ServiceError('invalid-request', 'There is nothing to answer: neither input nor history says anything.', {
     param: 'input',
   });
+}
+
+/** Orders with an empty line between them; documents among them stand apart by themselves. */
+function joined(orders: readonly (readonly Part[])[]): readonly Part[] {
+  const parts: Part[] = [];
+  for (const order of orders) {
+    const said = order.filter((part) => part.type !== 'text' || part.text !== '');
+    for (const [index, part] of said.entries()) {
+      const last = parts.at(-1);
+      if (part.type !== 'text' || last?.type !== 'text') parts.push(part);
+      else parts[parts.length - 1] = { type: 'text', text: `${last.text}${index === 0 ? '\n\n' : ''}${part.text}` };
+    }
+  }
+  return parts;
 }

@@ -54,6 +54,7 @@ async function asked(
   let abandoned = 0;
   const endpoint = responseCreate({
     catalogue: () => ({ resolve: (name) => ({ asked: name, entry }) }),
+    findDocument: async () => ({ type: 'refused', message: 'no file is here' }),
     strict,
     responses: {
       begin: async () => ({
@@ -86,6 +87,7 @@ async function asked(
 const counted = (fields: object, olderItems: number): Promise<unknown> =>
   inputTokens({
     catalogue: () => ({ resolve: (name) => ({ asked: name, entry: ENTRY }) }),
+    findDocument: async () => ({ type: 'refused', message: 'no file is here' }),
     responses: {
       history: async () => ({ history: [message('a', 'user')], olderItems }),
       findItems: async () => new Map(),

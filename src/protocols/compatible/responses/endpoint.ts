@@ -17,7 +17,7 @@ import { keptTurn } from './kept-turn.ts';
 import type { ResponseEvent } from './response-event.ts';
 import { responseStream } from './stream.ts';
 
-export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue'>, AnswerNeeds {
+export interface ResponseCreateNeeds extends Pick<AskedNeeds, 'catalogue' | 'findDocument'>, AnswerNeeds {
   readonly responses: Pick<Responses, 'begin' | 'findItems'>;
   readonly background: Pick<BackgroundResponses, 'look' | 'enqueue' | 'tail'>;
   readonly ids: Pick<Ids, 'sortable'>;

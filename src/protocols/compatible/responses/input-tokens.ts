@@ -9,7 +9,7 @@ import { readAsked } from './asked-turn.ts';
 import type { AskedNeeds } from './asked-turn.ts';
 import { droppedHeader } from './dropped-header.ts';
 
-interface InputTokensNeeds extends Pick<AskedNeeds, 'catalogue'> {
+interface InputTokensNeeds extends Pick<AskedNeeds, 'catalogue' | 'findDocument'> {
   readonly responses: Pick<Responses, 'history' | 'findItems'>;
   readonly countPrompt: CountPrompt;
   readonly ids: Pick<Ids, 'sortable'>;

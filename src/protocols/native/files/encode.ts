@@ -1,5 +1,7 @@
 import type { ServiceError } from '../../../core/error.ts';
 import type { FileRecord } from '../../../store/files.ts';
+import type { TextRecord } from '../../../store/texts.ts';
+import { fileStatus } from '../../fields/file-status.ts';
 import { codeAndMessage } from '../errors.ts';
 import type { Page } from '../page.ts';
 
@@ -8,23 +10,30 @@ export interface FileWords {
   readonly linkTo: (file: FileRecord) => string;
   /** `YYYY-MM-DD HH:MM:SS` in the service's zone. */
   readonly show: (ms: number) => string;
+  /** What is known of its text, where that is read. */
+  readonly textOf: (file: FileRecord) => TextRecord | undefined;
 }
 
-/** Specification, "File record", and wire.md E9.1. */
-const encodeRecord = (file: FileRecord, { linkTo, show }: FileWords): object => ({
-  id: file.number,
-  name: file.name,
-  description: file.description,
-  purpose: file.purpose,
-  size: file.sizeBytes,
-  md5: file.md5,
-  region: file.region,
-  file_id: file.id,
-  url: linkTo(file),
-  user_id: file.workspace,
-  api_key_id: file.keyId,
-  gmt_create: show(file.createdAt),
-});
+/** Specification, "File record", and wire.md E9.1; of a file whose text is read, how far that is, in the words of the other face. */
+function encodeRecord(file: FileRecord, { linkTo, show, textOf }: FileWords): object {
+  const text = textOf(file);
+  return {
+    id: file.number,
+    name: file.name,
+    description: file.description,
+    purpose: file.purpose,
+    size: file.sizeBytes,
+    md5: file.md5,
+    region: file.region,
+    file_id: file.id,
+    url: linkTo(file),
+    user_id: file.workspace,
+    api_key_id: file.keyId,
+    gmt_create: show(file.createdAt),
+    ...(text ? { status: fileStatus(text) } : {}),
+    ...(text?.state === 'failed' ? { status_details: text.reason } : {}),
+  };
+}
 
 export const encodeFile = (file: FileRecord, words: FileWords, requestId: string): object => ({
   data: encodeRecord(file, words),

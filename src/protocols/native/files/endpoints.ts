@@ -7,6 +7,8 @@ import type { Files } from '../../../resources/files/file.ts';
 import { cleanName } from '../../../resources/files/rules.ts';
 import { DOWNLOADS_PATH } from '../../../resources/files/links.ts';
 import type { Links } from '../../../resources/files/links.ts';
+import type { Texts } from '../../../resources/texts/service.ts';
+import type { FileRecord } from '../../../store/files.ts';
 import { json } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { fileReply } from '../../fields/file-reply.ts';
@@ -17,10 +19,12 @@ import { INTERFACES } from '../../interfaces.ts';
 import { missing, parseBody, refuse } from '../../parse.ts';
 import { fieldsOf, pageFields, pageOf, pageTextsOf, skippedBy } from '../page.ts';
 import { encodeFile, encodeFilePage, encodeUpload } from './encode.ts';
+import type { FileWords } from './encode.ts';
 
 export interface NativeFilesNeeds {
   readonly files: Files;
   readonly links: Links;
+  readonly texts: Pick<Texts, 'statesOf'>;
   readonly time: ZonedTime;
   /** Bytes of all files of one upload. */
   readonly uploadBytesMax: number;
@@ -41,8 +45,11 @@ const FILE_FAILURES: readonly ErrorKind[] = ['too-large', 'storage-quota', 'coun
 const ListQuery = z.object({ ...pageFields(FILE_PAGE_MAX), purpose: z.string().optional() });
 
 /** Specification, E9, and wire.md E9.1. */
-export function nativeFiles({ files, links, time, uploadBytesMax }: NativeFilesNeeds): readonly Endpoint[] {
-  const words = { linkTo: links.linkTo, show: time.show };
+export function nativeFiles({ files, links, texts, time, uploadBytesMax }: NativeFilesNeeds): readonly Endpoint[] {
+  const wordsFor = async (shown: readonly FileRecord[]): Promise<FileWords> => {
+    const states = await texts.statesOf(shown);
+    return { linkTo: links.linkTo, show: time.show, textOf: ({ id }) => states.get(id) };
+  };
   return [
     {
       ...shared,
@@ -94,6 +101,7 @@ export function nativeFiles({ files, links, time, uploadBytesMax }: NativeFilesN
           files.count(owner, purpose),
           files.list(owner, { purpose, limit: page.size, skip: skippedBy(page) }),
         ]);
+        const words = await wordsFor(found);
         return json(encodeFilePage({ total, files: found }, page, words, requestId), ignoredHeader(unknown));
       },
     },
@@ -103,8 +111,10 @@ export function nativeFiles({ files, links, time, uploadBytesMax }: NativeFilesN
       method: 'GET',
       path: ONE,
       onDisconnect: 'cancel',
-      handle: async ({ params: { id = '' } }, { owner, requestId }) =>
-        json(encodeFile(await files.find(owner, id), words, requestId)),
+      async handle({ params: { id = '' } }, { owner, requestId }) {
+        const file = await files.find(owner, id);
+        return json(encodeFile(file, await wordsFor([file]), requestId));
+      },
     },
     {
       ...shared,

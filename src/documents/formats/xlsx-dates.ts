@@ -1,0 +1,59 @@
+import { readMarkup } from '../read-markup.ts';
+
+/** Which styles of cells show a number as a date. */
+export interface DateStyles {
+  readonly styles: ReadonlySet<number>;
+  readonly isFrom1904: boolean;
+}
+
+// ECMA-376, part 1, 18.8.30: formats that are known without being written down.
+const BUILT_IN = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 45, 46, 47]);
+
+const MS_PER_DAY = 86_400_000;
+
+/** Day 0 of each of the two ways to count. */
+const EPOCH_1900 = Date.UTC(1899, 11, 30);
+const EPOCH_1904 = Date.UTC(1904, 0, 1);
+
+/** 31 December 9999, the last day that a sheet can show. */
+const DAY_MAX = 2_958_466;
+
+export function readDateStyles(
+  bytes: Uint8Array | undefined,
+  { isFrom1904 }: Pick<DateStyles, 'isFrom1904'>,
+): DateStyles {
+  const styles = new Set<number>();
+  if (!bytes) return { styles, isFrom1904 };
+  const formats = new Set(BUILT_IN);
+  let isInCells = false;
+  let index = 0;
+  readMarkup(bytes, 'xml', {
+    open(name, { numFmtId, formatCode }) {
+      if (name === 'numFmt' && isDateFormat(formatCode ?? '')) formats.add(Number(numFmtId));
+      else if (name === 'cellXfs') isInCells = true;
+      else if (name === 'xf' && isInCells) {
+        if (formats.has(Number(numFmtId))) styles.add(index);
+        index++;
+      }
+    },
+    close(name) {
+      if (name === 'cellXfs') isInCells = false;
+    },
+  });
+  return { styles, isFrom1904 };
+}
+
+/** Words in quotes, colours and what stands behind a backslash say nothing of the number. */
+const isDateFormat = (code: string): boolean =>
+  /[ymdhs]/i.test(code.slice(0, 1_000).replaceAll(/"[^"]*"|\[[^\]]*\]|[\\_*]./g, '')) && !/^general$/i.test(code);
+
+/** A number as the date or time of day that it is shown as; undefined where it is shown as a number. */
+export function showDate(value: string, style: number, { styles, isFrom1904 }: DateStyles): string | undefined {
+  if (!styles.has(style)) return undefined;
+  const days = Number(value);
+  if (!Number.isFinite(days) || days < 0 || days > DAY_MAX) return undefined;
+  const at = new Date(Math.round((isFrom1904 ? EPOCH_1904 : EPOCH_1900) + days * MS_PER_DAY)).toISOString();
+  const [date = '', time = ''] = at.slice(0, 19).split('T');
+  if (days < 1) return time;
+  return Number.isInteger(days) ? date : `${date} ${time}`;
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { type InputLine, readLines } from './read-lines.ts';
+
+const MAX = 40;
+
+/** In the pieces that end before these places. */
+async function* cut(bytes: Buffer, places: readonly number[]): AsyncGenerator<Uint8Array> {
+  const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].toSorted((one, other) => one - other);
+  let from = 0;
+  // A copy: who reads a piece gives its memory back.
+  for (const end of [...ends, bytes.length]) {
+    yield Uint8Array.from(bytes.subarray(from, end));
+    from = end;
+  }
+}
+
+async function linesOf(bytes: Buffer, places: readonly number[] = []): Promise<readonly (readonly [number, string])[]> {
+  const lines: InputLine[] = [];
+  for await (const line of readLines(cut(bytes, places), { lineBytesMax: MAX })) lines.push(line);
+  return lines.map((line) => [line.line, line.type === 'text' ? line.bytes.toString() : `! ${line.why}`]);
+}
+
+const TOO_LONG = `! A line may have at most ${MAX} bytes.`;
+const NOT_UTF8 = '! This line is not valid UTF-8.';
+
+const CASES: readonly (readonly [string, Buffer, readonly (readonly [number, string])[]])[] = [
+  ['nothing', Buffer.from(''), []],
+  ['a byte order mark and nothing', Buffer.from('\ufeff'), []],
+  ['nothing but blank lines', Buffer.from('\n \t\r\n\n'), []],
+  [
+    'a last line without an end',
+    Buffer.from('a\nb'),
+    [
+      [1, 'a'],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'a last line with one',
+    Buffer.from('a\nb\n'),
+    [
+      [1, 'a'],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'ends of both kinds, and blank lines that count',
+    Buffer.from('a\r\n\r\nb\n\nc\r'),
+    [
+      [1, 'a'],
+      [3, 'b'],
+      [5, 'c'],
+    ],
+  ],
+  [
+    'a byte order mark before the first line',
+    Buffer.from('\ufeffa\n\ufeffb'),
+    [
+      [1, 'a'],
+      [2, '\ufeffb'],
+    ],
+  ],
+  ['a return inside a line', Buffer.from('a\rb\n'), [[1, 'a\rb']]],
+  [
+    'a line of just the length',
+    Buffer.from(`${'é'.repeat(MAX / 2)}\r\nb`),
+    [
+      [1, 'é'.repeat(MAX / 2)],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'a first line of just the length',
+    Buffer.from(`\ufeff${'a'.repeat(MAX)}\r\nb`),
+    [
+      [1, 'a'.repeat(MAX)],
+      [2, 'b'],
+    ],
+  ],
+  [
+    'a line that is longer by one',
+    Buffer.from(`a\n${'b'.repeat(MAX + 1)}\nc`),
+    [
+      [1, 'a'],
+      [2, TOO_LONG],
+      [3, 'c'],
+    ],
+  ],
+  [
+    'a last line that is much longer',
+    Buffer.from(`a\n${'b'.repeat(MAX * 9)}`),
+    [
+      [1, 'a'],
+      [2, TOO_LONG],
+    ],
+  ],
+  [
+    'blanks that are longer',
+    Buffer.from(`${' '.repeat(MAX * 2)}\na`),
+    [
+      [1, TOO_LONG],
+      [2, 'a'],
+    ],
+  ],
+  [
+    'half of a character',
+    Buffer.from([0x61, 0x0a, 0xc3, 0x0a, 0x62]),
+    [
+      [1, 'a'],
+      [2, NOT_UTF8],
+      [3, 'b'],
+    ],
+  ],
+  [
+    'another encoding',
+    Buffer.from('\ufeffa\n', 'utf16le'),
+    [
+      [1, NOT_UTF8],
+      [2, '\0'],
+    ],
+  ],
+];
+
+describe('the lines of an input', () => {
+  for (const [what, bytes, lines] of CASES) {
+    it(`are read where it has ${what}, in whatever pieces`, async () => {
+      assert.deepEqual(await linesOf(bytes), lines);
+      assert.deepEqual(
+        await linesOf(
+          bytes,
+          Array.from(bytes, (_, at) => at),
+        ),
+        lines,
+      );
+    });
+  }
+
+  it('are the same however it is cut', async () => {
+    const piece = fc.constantFrom('a', '"é"', '😀', '\n', '\r\n', ' ', '\ufeff', 'x'.repeat(30));
+    const bytes = fc.oneof(
+      fc.array(piece, { maxLength: 30 }).map((pieces) => Buffer.from(pieces.join(''))),
+      fc.uint8Array({ maxLength: 100 }).map((raw) => Buffer.from(raw)),
+    );
+    await fc.assert(
+      fc.asyncProperty(bytes, fc.array(fc.nat(200)), async (input, places) => {
+        assert.deepEqual(await linesOf(input, places), await linesOf(input));
+      }),
+    );
+  });
+
+  it('do not fill the memory where one never ends', async () => {
+    const piece = 1024 * 1024;
+    let held = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (let count = 0; count < 256; count += 1) {
+        yield new Uint8Array(piece).fill(0x61);
+        held = Math.max(held, process.memoryUsage().arrayBuffers);
+      }
+    }
+    const before = process.memoryUsage().arrayBuffers;
+    const lines: InputLine[] = [];
+    for await (const line of readLines(endless(), { lineBytesMax: 4 * piece })) lines.push(line);
+    assert.equal(lines.length, 1);
+    assert.equal(lines[0]?.type, 'unreadable');
+    assert.ok(held - before < 32 * piece, `${(held - before) / piece} MiB were held`);
+  });
+});

@@ -1,0 +1,40 @@
+import { DEPLOYMENT_SEQUENCES_MAX } from '../../core/limits.ts';
+import { ServiceError } from '../../core/error.ts';
+import { createLlamaEngine } from '../../engines/llama/llama-engine.ts';
+import { createLlamaProcess } from '../../engines/llama/llama-process.ts';
+import type { LlamaProcessOptions } from '../../engines/llama/llama-process.ts';
+import type { Log } from '../../core/telemetry.ts';
+import { unitsInMemory } from './memory.ts';
+import type { Memory } from './memory.ts';
+import type { OpenedUnits, UnitsWish } from './opened-units.ts';
+
+export interface EmbeddedNeeds {
+  readonly llama: Omit<LlamaProcessOptions, 'name' | 'modelFile' | 'contextTokens' | 'sequences'>;
+  readonly memory: Memory;
+  readonly log: Log;
+}
+
+/** One process of its own: its units are sequences, which share the weights, and a tick's work. */
+export async function openEmbeddedUnits(
+  { name, entry: { contextTokens }, units, previous }: UnitsWish,
+  modelFile: string,
+  { llama, memory, log }: EmbeddedNeeds,
+): Promise<OpenedUnits> {
+  const wanted = Math.min(units, DEPLOYMENT_SEQUENCES_MAX);
+  const held = await unitsInMemory({ modelFile, contextTokens, units: wanted }, memory);
+  const reason =
+    held.reason ?? (wanted < units ? `One engine process has at most ${DEPLOYMENT_SEQUENCES_MAX} units.` : undefined);
+  // What would hold less than what serves is not worth its start.
+  const least = Math.min(wanted, previous?.units.length ?? 0);
+  if (held.units === 0 || held.units < least) throw new ServiceError('overloaded', reason ?? '');
+  const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences: held.units }, log);
+  const engine = createLlamaEngine({ process, sequences: held.units });
+  return {
+    engine,
+    units: Array.from({ length: held.units }, () => engine),
+    isUp: () => engine.state === 'ready',
+    ...(reason === undefined ? {} : { reason }),
+    processes: [process],
+    close: () => engine.close(),
+  };
+}

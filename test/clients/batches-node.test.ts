@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import OpenAI, { ConflictError, NotFoundError, toFile } from 'openai';
+import type { Batch } from 'openai/resources/batches';
+import { until } from '../until.ts';
+import { type Parley, startParley } from './harness.ts';
+
+/** The machine may be busy. */
+const WITHIN_MS = 60_000;
+
+const ENDED: readonly string[] = ['completed', 'failed', 'expired', 'cancelled'];
+
+interface Result {
+  readonly custom_id: string | null;
+  readonly response: { readonly status_code: number; readonly body: Readonly<Record<string, unknown>> } | null;
+  readonly error: { readonly code: string; readonly line?: number } | null;
+}
+
+describe('batches of the openai client for Node', () => {
+  let parley: Parley;
+  let client: OpenAI;
+  before(async () => {
+    parley = await startParley({ engine: 'scripted', sequences: 64 });
+    client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 60_000 });
+  });
+  after(() => parley?.stop());
+
+  const lineOf = (custom_id: string, body: object, url = '/v1/chat/completions') => ({
+    custom_id,
+    method: 'POST',
+    url,
+    body,
+  });
+  const chat = (custom_id: string, content: string) =>
+    lineOf(custom_id, { model: 'svc-plus', messages: [{ role: 'user', content }] });
+
+  async function create(
+    lines: readonly (object | string)[],
+    endpoint: OpenAI.BatchCreateParams['endpoint'] = '/v1/chat/completions',
+    metadata: Record<string, string> = {},
+  ): Promise<Batch> {
+    const text = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n');
+    const file = await client.files.create({ file: await toFile(Buffer.from(text), 'in.jsonl'), purpose: 'batch' });
+    return await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h', metadata });
+  }
+  const ended = ({ id }: Batch): Promise<Batch> =>
+    until('the batch has ended', { withinMs: WITHIN_MS }, async () => {
+      const batch = await client.batches.retrieve(id);
+      return ENDED.includes(batch.status) ? batch : undefined;
+    });
+  async function resultsOf(file: string | null | undefined): Promise<readonly Result[]> {
+    assert.ok(file);
+    const text = await (await client.files.content(file)).text();
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Result);
+  }
+
+  test('uploads lines, creates, polls, and reads output and errors', async () => {
+    const made = await create([chat('one', 'Hello'), '{"no":', chat('two', 'script:[{"fail":"engine-failed"}]')]);
+    assert.deepEqual([made.object, made.status, made.completion_window], ['batch', 'validating', '24h']);
+    const batch = await ended(made);
+    assert.deepEqual([batch.status, batch.request_counts], ['completed', { total: 3, completed: 1, failed: 2 }]);
+    const [output] = await resultsOf(batch.output_file_id);
+    assert.deepEqual([output?.custom_id, output?.error, output?.response?.status_code], ['one', null, 200]);
+    const told = output?.response?.body as unknown as OpenAI.ChatCompletion;
+    assert.equal(told.choices[0]?.message.content, 'You said: Hello');
+    const errors = await resultsOf(batch.error_file_id);
+    assert.deepEqual(
+      errors.map(({ custom_id, error, response }) => [custom_id, error?.code, error?.line, response?.status_code]),
+      [
+        [null, 'invalid_json_line', 2, undefined],
+        ['two', 'internal_error', undefined, 500],
+      ],
+    );
+    const file = await client.files.retrieve(batch.output_file_id ?? '');
+    assert.equal(file.purpose, 'batch_output');
+  });
+
+  test('sees why a batch without a good line failed', async () => {
+    const batch = await ended(await create([lineOf('a', {}, '/v1/chat/completion')]));
+    assert.equal(batch.status, 'failed');
+    const [problem] = batch.errors?.data ?? [];
+    assert.deepEqual([problem?.code, problem?.param, problem?.line], ['url_not_found', 'url', 1]);
+    assert.equal(batch.output_file_id ?? undefined, undefined);
+  });
+
+  test('asks for responses and for embeddings', async () => {
+    const [responses, embeddings] = await Promise.all([
+      create([lineOf('r', { model: 'svc-plus', input: 'Hello' }, '/v1/responses')], '/v1/responses'),
+      create([lineOf('e', { model: 'svc-embed', input: ['Hello', 'you'] }, '/v1/embeddings')], '/v1/embeddings'),
+    ]);
+    const [response] = await resultsOf((await ended(responses)).output_file_id);
+    const told = response?.response?.body as unknown as OpenAI.Responses.Response;
+    assert.deepEqual([told.object, told.status], ['response', 'completed']);
+    assert.equal((await client.responses.retrieve(told.id)).output_text, 'You said: Hello');
+    const [embedding] = await resultsOf((await ended(embeddings)).output_file_id);
+    const vectors = embedding?.response?.body as unknown as OpenAI.CreateEmbeddingResponse;
+    assert.deepEqual(
+      vectors.data.map(({ index }) => index),
+      [0, 1],
+    );
+  });
+
+  test('cancels one that runs, and hears that one that has ended cannot be', async () => {
+    const made = await create([chat('quick', 'Hello'), chat('never', 'script:["x",{"hang":true}]')]);
+    await until('the quick one has its result', { withinMs: WITHIN_MS }, async () => {
+      const { request_counts } = await client.batches.retrieve(made.id);
+      return request_counts?.completed === 1 || undefined;
+    });
+    assert.equal((await client.batches.cancel(made.id)).status, 'cancelling');
+    const batch = await ended(made);
+    assert.deepEqual([batch.status, batch.request_counts?.completed], ['cancelled', 1]);
+    assert.equal((await resultsOf(batch.output_file_id))[0]?.custom_id, 'quick');
+    await assert.rejects(client.batches.cancel(made.id), ConflictError);
+    await assert.rejects(client.batches.retrieve('batch_none'), NotFoundError);
+  });
+
+  test('goes through all pages of a list', async () => {
+    const made: string[] = [];
+    for (let count = 0; count < 5; count += 1) made.unshift((await create([chat('a', 'Hello')])).id);
+    const listed: string[] = [];
+    for await (const { id } of client.batches.list({ limit: 2 })) listed.push(id);
+    assert.deepEqual(listed.slice(0, 5), made);
+    assert.equal(new Set(listed).size, listed.length);
+  });
+});
