@@ -11,6 +11,8 @@ export interface DeploymentAdmissionNeeds {
   readonly quotas: Quotas;
   /** Of all requests, whatever they ask for. */
   readonly inner: Admission;
+  /** A run of a deployment begins: what comes back is called when it is over. */
+  readonly running?: (deployment: DeploymentRecord) => () => void;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface DeploymentAdmissionNeeds {
  * The runs that one request is made of count as one of `rpm_limit`, and only the first of them may be refused: what is
  * running is not cut.
  */
-export function createDeploymentAdmission({ quotas, inner }: DeploymentAdmissionNeeds): Admission {
+export function createDeploymentAdmission({ quotas, inner, running }: DeploymentAdmissionNeeds): Admission {
   /** Requests whose first run was admitted. */
   const begun = createLru<true>({ entriesMax: QUOTA_REQUESTS_MAX, weightMax: Infinity });
 
@@ -81,6 +83,7 @@ export function createDeploymentAdmission({ quotas, inner }: DeploymentAdmission
       const { deployment, priority } = request;
       const permit = await inner.admit(request);
       if (!deployment) return permit;
+      const over = running?.(deployment);
       const limits = limitsOf(deployment);
       const isReserved = deployment.plan === 'ptu' && priority !== 'background';
       const { count, settle } = counted(deployment, request, limits);
@@ -89,6 +92,7 @@ export function createDeploymentAdmission({ quotas, inner }: DeploymentAdmission
         ...(isReserved ? { priority: 'reserved' } : {}),
         ...(Object.keys(limits).length > 0 ? { count } : {}),
         release(usage, how) {
+          over?.();
           settle(usage, how);
           permit.release(usage, how);
         },

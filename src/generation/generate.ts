@@ -124,7 +124,13 @@ export function createGenerate({
           over,
           ...(count ? { produced: (event) => count.produced(event.tokens, kindOf(event, phases)) } : {}),
         }),
-        ignored: [...clampedFields(request, started), ...unheardFields(request, model.entry, engine), ...plan.unheard],
+        ignored: [
+          ...clampedFields(request, started),
+          ...unheardFields(request, model.entry, engine),
+          ...plan.unheard,
+          // Of the deployment, and not of this request: a context that nobody here can measure.
+          ...(narrowed && !countsPrompt ? ['max_context_length'] : []),
+        ],
       };
     } catch (error) {
       over(NOTHING, context.signal.aborted ? 'cancelled' : 'failed');

@@ -93,7 +93,13 @@ export function openDeployments(needs: OpenDeploymentsNeeds): OpenedDeployments 
         },
       }),
     restart: () => restartDeployments({ change, clock }),
-    endpoints: nativeDeployments({ deployments, deployableIn, time, strict: config.strict }),
+    endpoints: nativeDeployments({
+      deployments,
+      deployableIn,
+      modelOf: (name) => catalogue.find(name),
+      time,
+      strict: config.strict,
+    }),
   };
 }
 

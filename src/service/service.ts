@@ -225,7 +225,11 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
   const answerCheck = createAnswerCheck();
   const quotas = overrides.quotas ?? createQuotas(clock);
-  const admission = createDeploymentAdmission({ quotas, inner: overrides.admission ?? openAdmission });
+  const admission = createDeploymentAdmission({
+    quotas,
+    inner: overrides.admission ?? openAdmission,
+    running: (deployment) => ownMeter.deploymentRunStarted(deployment),
+  });
   const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
   const called = createCalledEngines(engines, deployments.deployed);
   const { engineFor } = called;

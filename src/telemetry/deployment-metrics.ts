@@ -1,4 +1,4 @@
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import { DEPLOYMENT_SERIES_MAX } from '../core/limits.ts';
 import type { DeploymentName, RequestMeasure } from '../core/telemetry.ts';
@@ -6,6 +6,8 @@ import type { DeploymentName, RequestMeasure } from '../core/telemetry.ts';
 /** Requests of deployments, by deployment: only those that exist have series, and not more of them than there may be. */
 export interface DeploymentMetrics {
   requestEnded(deployment: DeploymentName, measure: RequestMeasure): void;
+  /** A request was admitted, and waits or is answered; call what comes back when it is over. */
+  runStarted(deployment: DeploymentName): () => void;
   /** It is there no longer: a later one of its name begins at 0. */
   forget(deployment: DeploymentName): void;
 }
@@ -39,6 +41,12 @@ export function createDeploymentMetrics(
     labelNames: [...NAME, 'direction'],
     registers,
   });
+  const running = new Gauge({
+    name: 'parley_deployment_requests_in_flight',
+    help: 'Requests of a deployment that wait for its engine or are answered now.',
+    labelNames: [...NAME],
+    registers,
+  });
   /** By what removes each series of a deployment. */
   const series = new Map<string, Map<string, () => void>>();
 
@@ -67,6 +75,17 @@ export function createDeploymentMetrics(
       if (measure.firstByteMs === undefined) return;
       firstByte.observe(name, measure.firstByteMs / 1000);
       known?.set('first byte', () => firstByte.remove(name));
+    },
+    runStarted(deployment) {
+      const key = keyOf(deployment);
+      const labels = labelsOf(deployment);
+      const known = series.get(key);
+      running.inc(labels);
+      known?.set('running', () => running.remove(labels));
+      return () => {
+        // What was forgotten meanwhile has no series any more, or another one.
+        if (series.get(key) === known || !known) running.dec(labels);
+      };
     },
     forget(deployment) {
       const key = keyOf(deployment);

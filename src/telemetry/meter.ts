@@ -13,6 +13,7 @@ export type MeterReading = readonly object[];
 
 export interface ReadableMeter extends Meter {
   read(): Promise<MeterReading>;
+  deploymentRunStarted(deployment: DeploymentName): () => void;
   /** A deployment is there no longer, and neither is what was counted of it. */
   forgetDeployment(deployment: DeploymentName): void;
 }
@@ -69,6 +70,7 @@ export function createMeter({ operations }: { readonly operations: readonly stri
   const deployments = createDeploymentMetrics(registers, { firstByteBuckets: FIRST_BYTE_BUCKETS });
 
   return {
+    deploymentRunStarted: deployments.runStarted,
     forgetDeployment: deployments.forget,
     requestEnded(measure) {
       const operation = known.has(measure.operation) ? measure.operation : 'other';
