@@ -26,7 +26,7 @@ export interface DeploymentDirectory {
 }
 
 export interface DirectoryNeeds {
-  readonly store: Pick<Store, 'deployments'>;
+  readonly store: { readonly deployments: Pick<Store['deployments'], 'changes' | 'listAll'> };
   readonly log: Pick<Log, 'error'>;
   readonly every?: Every;
 }
