@@ -109,6 +109,12 @@ export const BACKGROUND_PLACES_SHARE = 0.5;
 export const BACKGROUND_WAIT_FACTOR = 2;
 
 /**
+ * Ours: a reserved request may wait so many times as long in a queue as a live one, which is as long as any may run: it goes
+ * before all live ones, and is not refused because of them. Beyond: 503.
+ */
+export const RESERVED_WAIT_FACTOR = 60;
+
+/**
  * Ours: ms after a live request for which the embedded engine keeps a sequence free for the next one. Later on background
  * runs have all of them, and the first live request sets one of these aside.
  */
@@ -116,6 +122,9 @@ export const LIVE_EXPECTED_MS = 2_000;
 
 /** Ours: of so many slices of prefill of the embedded engine, one is a background prompt's although live ones are there. */
 export const BACKGROUND_SLICE_EVERY = 8;
+
+/** Ours: of so many such slices, one is a live prompt's although reserved ones are there. */
+export const LIVE_SLICE_EVERY = 4;
 
 /** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
 export const WORKSPACE_CHARACTERS_MAX = 64;
@@ -999,6 +1008,24 @@ export const DEPLOYMENT_REASON_CHARACTERS_MAX = 500;
 
 /** Ours: ms between looks of those who follow a deployment, for what other processes did to it. */
 export const DEPLOYMENT_LOOK_MS = 1_000;
+
+/** Ours: ms between looks of each process for what others did to deployments: calls go by a picture of them. */
+export const DEPLOYMENT_PICTURE_MS = 500;
+
+/** Ours: deployments whose use per minute is counted. Beyond: the one that was unused for longest begins anew. */
+export const QUOTAS_MAX = 10_000;
+
+/** Ours: seconds that a caller is told to wait at most for what is counted per minute; also where it never comes. */
+export const QUOTA_RETRY_SECONDS_MAX = 600;
+
+/** Ours: requests that are known to be counted already, so that several runs of one count once. Beyond: counted again. */
+export const QUOTA_REQUESTS_MAX = 10_000;
+
+/** Ours: ms for which a worker gathers what its answers use, before it tells the process that counts for all. */
+export const QUOTA_TELL_MS = 100;
+
+/** Ours: deployments that metrics tell one by one. Beyond: together, as `other`. */
+export const DEPLOYMENT_SERIES_MAX = 1_000;
 
 /** Ours: names that chance is asked for, where one is taken. Beyond: refused as taken. */
 export const DEPLOYMENT_NAME_TRIES = 5;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
-import { fitsBeside } from './background.ts';
+import { fitsBeside } from './priority.ts';
 import { createPlaces } from './places.ts';
 
 const place = (total = 2, { queuePlacesMax = 8, queueWaitMsMax = 60_000 } = {}) =>

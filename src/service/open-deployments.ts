@@ -13,6 +13,7 @@ import { nativeDeployments } from '../protocols/native/deployments/endpoints.ts'
 import { createDeploymentBell } from '../resources/deployments/bell.ts';
 import { createChanges } from '../resources/deployments/changes.ts';
 import type { DeploymentBell, Deployments, DeploymentSteps } from '../resources/deployments/deployment.ts';
+import type { DeploymentDirectory } from '../resources/deployments/directory.ts';
 import { restartDeployments } from '../resources/deployments/restart.ts';
 import { createDeployments } from '../resources/deployments/service.ts';
 import { createDeploymentSteps } from '../resources/deployments/steps.ts';
@@ -27,6 +28,7 @@ export interface OpenDeploymentsNeeds {
   readonly log: Log;
   /** The one in force now: it changes while the service runs. */
   readonly catalogue: Pick<Catalogue, 'find' | 'list'>;
+  readonly directory: Pick<DeploymentDirectory, 'refresh'>;
   readonly jobBell: Pick<JobBell, 'ring'>;
 }
 
@@ -50,9 +52,9 @@ interface DeploymentWork {
 
 /** Deployments with all that belongs to them: what their owners do, the steps that bring it about, their endpoints. */
 export function openDeployments(needs: OpenDeploymentsNeeds): OpenedDeployments {
-  const { config, store, clock, log, catalogue, jobBell } = needs;
+  const { config, store, clock, log, catalogue, directory, jobBell } = needs;
   const bell = createDeploymentBell();
-  const change = createChanges({ store, clock, log, bell });
+  const change = createChanges({ store, clock, log, bell, directory });
   const deployments = createDeployments({
     store,
     change,
@@ -94,7 +96,13 @@ export function openDeployments(needs: OpenDeploymentsNeeds): OpenedDeployments 
         },
       }),
     restart: () => restartDeployments({ change, clock }),
-    endpoints: nativeDeployments({ deployments, deployableIn, time, strict: config.strict }),
+    endpoints: nativeDeployments({
+      deployments,
+      deployableIn,
+      modelOf: (name) => catalogue.find(name),
+      time,
+      strict: config.strict,
+    }),
   };
 }
 

@@ -22,11 +22,14 @@ import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
+import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
 import { createEmbed } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
+import { createQuotas } from '../generation/quotas.ts';
+import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
@@ -62,6 +65,7 @@ import { responseJob } from '../jobs/kinds/response.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
+import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
@@ -82,6 +86,7 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { createCalledEngines } from './deployed/called-engines.ts';
 import { createDeployedEngines } from './deployed/deployed-engines.ts';
 import type { Loan } from './deployed/deployed-engines.ts';
 import { createOpenUnits } from './deployed/open-units.ts';
@@ -107,6 +112,8 @@ export interface Parts {
   readonly engines: ModelEngines & EngineSharing;
   readonly admission: Admission;
   readonly ledger: Ledger;
+  /** Of deployments; where several processes serve, those of all. */
+  readonly quotas: Quotas;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Which of several processes this is. */
   readonly worker: number;
@@ -158,6 +165,8 @@ export interface Service {
 
 export interface ProcessSharing extends EngineSharing {
   readonly log: Log;
+  /** Of deployments. */
+  readonly quotas: Quotas;
   /** Puts whole lines of another process among those of this one. */
   writeLogLines(lines: string): void;
   stateOf(model: string): Promise<ModelState>;
@@ -212,12 +221,14 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const extract = createExtract();
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
-  const catalogue = createReplaceableCatalogue(await openCatalogue(config));
+  const directory = createDeploymentDirectory({ store, log });
+  await directory.refresh();
+  const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
   const engineSettings = await engineSettingsOf(config, engineNeeds);
-  const deployments = openDeployments({ config, store, clock, log, catalogue, jobBell });
+  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell });
   const { drainMs } = config.deployments;
   const memory = { availableBytes: () => process.availableMemory() };
   const keptEngines = createDeployedEngines({
@@ -242,8 +253,15 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     });
   const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
   const answerCheck = createAnswerCheck();
-  const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
-  const engineFor = (model: ResolvedModel) => engines.engineFor(model);
+  const quotas = overrides.quotas ?? createQuotas(clock);
+  const admission = createDeploymentAdmission({
+    quotas,
+    inner: overrides.admission ?? openAdmission,
+    running: (deployment) => ownMeter.deploymentRunStarted(deployment),
+  });
+  const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
+  const called = createCalledEngines(engines, reachedEngines ?? keptEngines);
+  const { engineFor } = called;
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
@@ -253,8 +271,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
-  const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
-  const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
+  const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });
+  const rank = createRank({ catalogue, engineFor: called.rankingFor, ...books });
 
   const interfaces = [
     'chat',
@@ -305,6 +323,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
   });
+  directory.whenGone(ownMeter.forgetDeployment);
   const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
   const addresses = addressesOf(config, { isShared: overrides.isPortShared ?? false });
   const http = await createHttp({
@@ -379,6 +398,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     keys,
     sharing: {
       log,
+      quotas,
       writeLogLines: (lines) => logLines.write(lines),
       share: (model) => engines.share(model),
       releaseIdle: () => engines.releaseIdle(),
@@ -437,6 +457,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await retention.close();
       await batches.close();
       await pastEvents?.close();
+      await directory.close();
       await files.close();
       await store.close();
     },

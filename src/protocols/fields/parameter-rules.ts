@@ -23,6 +23,10 @@ export function checkParameters(fields: ChatFields, entry: ModelEntry, place: Pl
   }
 }
 
+/** Whether there is no place for a thought in what is asked for. */
+export const excludesThought = (fields: Pick<ChatFields, 'messages' | 'response_format'>): boolean =>
+  isContinued(fields) || fields.response_format?.type === 'json_object';
+
 export function checkStop(stop: WireStop, at: string): void {
   const strings = typeof stop === 'string' ? [stop] : (stop ?? []);
   for (const each of strings) {
@@ -86,7 +90,7 @@ function checkResponseFormat(fields: ChatFields, entry: ModelEntry, place: Place
   }
 }
 
-function isContinued({ messages }: ChatFields): boolean {
+function isContinued({ messages }: Pick<ChatFields, 'messages'>): boolean {
   const last = messages.at(-1);
   return last?.role === 'assistant' && last.partial === true;
 }

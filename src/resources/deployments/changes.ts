@@ -5,6 +5,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import type { DeploymentBell } from './deployment.ts';
+import type { DeploymentDirectory } from './directory.ts';
 import { cleanReason } from './rules.ts';
 import { nextStatus } from './states.ts';
 
@@ -13,6 +14,8 @@ export interface ChangesNeeds {
   readonly clock: Clock;
   readonly log: Pick<Log, 'info'>;
   readonly bell: Pick<DeploymentBell, 'ring'>;
+  /** What this process calls by. */
+  readonly directory?: Pick<DeploymentDirectory, 'refresh'>;
 }
 
 interface Move {
@@ -41,7 +44,7 @@ export interface Change {
 /** One transaction, in which nobody else changes a deployment; then whoever listens is told, and the log. */
 export type ChangeDeployments = <T>(work: (change: Change) => Promise<T>) => Promise<T>;
 
-export function createChanges({ store, clock, log, bell }: ChangesNeeds): ChangeDeployments {
+export function createChanges({ store, clock, log, bell, directory }: ChangesNeeds): ChangeDeployments {
   return async (work) => {
     let told: { readonly record: DeploymentRecord; readonly event?: DeploymentEvent }[] = [];
     const result = await store.transaction(async (tables) => {
@@ -84,7 +87,11 @@ export function createChanges({ store, clock, log, bell }: ChangesNeeds): Change
         log.info('a deployment changed', { ...about, move, from, to, reason, capacity, readyCapacity });
       }
     }
-    if (told.length > 0) bell.ring();
+    if (told.length > 0) {
+      // Whoever is answered that it was done finds it so.
+      await directory?.refresh();
+      bell.ring();
+    }
     return result;
   };
 }

@@ -63,6 +63,10 @@ export async function createPrimary(
         answers: {
           ...desk.answers,
           ...deployed.answers,
+          'quota.take': async (wish) => (await sharing.quotas.take(wish)) ?? null,
+          'quota.spend'(spent) {
+            for (const { subject, amounts } of spent) sharing.quotas.spend(subject, amounts);
+          },
           'model.state': (model) => sharing.stateOf(model),
           'metrics.expose': expose,
           'metrics.report': counts.take,

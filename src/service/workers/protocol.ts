@@ -1,6 +1,8 @@
 import type { Config } from '../../config/config.ts';
 import type { ModelsSection } from '../../config/config-file.ts';
 import type { GuestFunctions, Held, HostFunctions } from '../../engines/sharing/protocol.ts';
+import type { QuotaAmounts } from '../../core/quota.ts';
+import type { QuotaShortage, QuotaWish } from '../../generation/quotas.ts';
 import type { MeterReading } from '../../telemetry/meter.ts';
 import type { LentUnits } from '../deployed/reach-units.ts';
 import type { ModelState } from '../model-engines.ts';
@@ -22,6 +24,9 @@ interface LoanedUnits {
 
 /** What the primary does for its workers. */
 export interface PrimaryFunctions extends HostFunctions, DeployedFunctions {
+  /** Of all workers together. */
+  'quota.take': (wish: QuotaWish) => QuotaShortage | null;
+  'quota.spend': (spent: readonly { readonly subject: string; readonly amounts: QuotaAmounts }[]) => void;
   'model.state': (model: string) => ModelState;
   /** What all workers have counted, ended ones too. */
   'metrics.expose': (none: null) => { readonly contentType: string; readonly text: string };

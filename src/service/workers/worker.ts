@@ -8,6 +8,7 @@ import type { MessageCalls } from '../../lib/message-calls.ts';
 import { createService } from '../service.ts';
 import type { ListenAddress, Service } from '../service.ts';
 import { holdLentUnits } from './lent-units.ts';
+import { createToldQuotas } from './told-quotas.ts';
 import type { PrimaryFunctions, WorkerFunctions, WorkerOrder } from './protocol.ts';
 
 /** Ours, in ms: how often the primary hears what was counted; a worker that is killed takes at most so much with it. */
@@ -49,6 +50,7 @@ const open = ({ config, worker, isPortShared }: WorkerOrder): Promise<Service> =
       stateOf: (model) => primary.ask('model.state', model),
       holdUnits: (id) => holdLentUnits(id, primary, systemClock),
     },
+    quotas: createToldQuotas(primary),
     exposeAll: () => primary.ask('metrics.expose', null, AbortSignal.timeout(METRICS_MS_MAX)),
   });
 

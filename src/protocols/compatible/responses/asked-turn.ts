@@ -9,6 +9,8 @@ import { ServiceError } from '../../../core/error.ts';
 import { textOf } from '../../../core/message.ts';
 import { checkMetadata } from '../../../resources/conversations/rules.ts';
 import type { Responses, Turn, TurnWish } from '../../../resources/responses/response.ts';
+import { isPresent } from '../../../lib/present.ts';
+import { withDefaultThinking } from '../../fields/default-thinking.ts';
 import { parse, parseBody } from '../../parse.ts';
 import { furtherFields } from '../chat-completions/further-fields.ts';
 import { checkFiles } from '../items/check-files.ts';
@@ -67,12 +69,13 @@ export function readAsked(
 ): Asked {
   const { model } = parse(ModelOnly, body);
   log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-  const { entry } = catalogue().resolve(model, { interface: 'responses', region: owner.region });
-  const { wire, unknown } = parseBody(ResponseBody, body, {
+  const { entry } = catalogue().resolve(model, { interface: 'responses', owner });
+  const { wire: written, unknown } = parseBody(ResponseBody, body, {
     texts: () => responseTexts(entry),
     strict,
     heard: forwardedOf(entry),
   });
+  const wire = withDefaultThinking(written, entry, saysHow(written));
   checkRules(wire);
   checkMetadata(metadataOf(wire.metadata, 'metadata'));
   const { input: said } = wire;
@@ -102,6 +105,10 @@ export function readAsked(
     },
   };
 }
+
+/** Of thinking, in this interface's own word; or asks for what no thought can stand beside. */
+const saysHow = ({ reasoning, text }: ResponseWire): boolean =>
+  isPresent(reasoning?.effort) || text?.format?.type === 'json_object';
 
 /** So many items that not all were read: nobody has counted their tokens. */
 const tooLong = ({ history, olderItems }: Before, contextTokens: number): ServiceError =>

@@ -1,3 +1,4 @@
+import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { DeploymentLimits, DeploymentPlan, DeploymentStatus, PtuCapacity } from '../../../core/deployment.ts';
 import { DEPLOYMENT_PLANS, DEPLOYMENT_STATUSES } from '../../../core/deployment.ts';
 import { ServiceError } from '../../../core/error.ts';
@@ -6,6 +7,9 @@ import type { CapacityWish, DeploymentDraft } from '../../../resources/deploymen
 import { missing, refuse } from '../../parse.ts';
 import type { CreateWire, ThrottleWire } from './schema.ts';
 import { WIRE_STATUSES } from './schema.ts';
+
+/** What a model is, as far as that makes a difference to what is asked of its deployments. */
+export type BaseModel = Pick<ModelEntry, 'abilities' | 'contextTokens' | 'isContextGuessed'>;
 
 /** wire.md E8.1: absent, it is one with engines of its own. */
 const PLAN_DEFAULT: DeploymentPlan = 'cu';
@@ -74,8 +78,12 @@ function decodePlan(wire: string | null | undefined): DeploymentPlan {
 export const decodeStatus = (wire: string | undefined): DeploymentStatus | undefined =>
   DEPLOYMENT_STATUSES.find((status) => WIRE_STATUSES[status] === wire);
 
-/** Fields that are taken and change nothing here. */
-export function ignoredOf(wire: CreateWire): readonly string[] {
+/**
+ * Fields that are taken and change nothing here.
+ * @param base Of what model it is; undefined where that is not known any more.
+ */
+export function ignoredOf(wire: CreateWire, base: BaseModel | undefined): readonly string[] {
+  const isWider = base && !base.isContextGuessed && (wire.max_context_length ?? 0) > base.contextTokens;
   const asked = {
     deploy_spec: wire.deploy_spec,
     template_id: wire.template_id,
@@ -84,8 +92,8 @@ export function ignoredOf(wire: CreateWire): readonly string[] {
     pre_paid_info: wire.pre_paid_info,
     service_tier: wire.service_tier,
     model_version: wire.model_version,
-    // Its engine is not its own.
-    max_context_length: decodePlan(wire.plan) === 'ptu' ? wire.max_context_length : undefined,
+    enable_thinking: base?.abilities.thinking === false ? wire.enable_thinking || undefined : undefined,
+    'max_context_length(clamped)': isWider ? wire.max_context_length : undefined,
   };
   return Object.entries(asked).flatMap(([name, value]) => (isPresent(value) ? name : []));
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Abilities } from '../../../core/abilities.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { DeploymentRecord } from '../../../core/deployment.ts';
 import { ServiceError } from '../../../core/error.ts';
@@ -53,7 +54,7 @@ const BARE =
 
 function createHouse(
   record = RECORD,
-  { strict = false, zone = 'UTC', changes = [] as readonly DeploymentChange[] } = {},
+  { strict = false, zone = 'UTC', changes = [] as readonly DeploymentChange[], abilities = {} as Abilities } = {},
 ) {
   const calls: unknown[] = [];
   const told =
@@ -81,6 +82,7 @@ function createHouse(
   const endpoints = nativeDeployments({
     deployments,
     deployableIn: () => ['svc-plus', 'svc-turbo'],
+    modelOf: () => ({ contextTokens: 4096, abilities }),
     time: createZonedTime(zone),
     strict,
   });
@@ -195,7 +197,7 @@ test('without a plan it is one with engines of its own; a specification may be a
   assert.deepEqual(headers, { 'x-parley-ignored': 'deploy_spec' });
 });
 
-test('of reserved tokens all three are there, and a context of its own is not', async () => {
+test('of reserved tokens all three are there, and a context of its own may be', async () => {
   const house = createHouse();
   const ptu_capacity = { input_tpm: 3, output_tpm: 2, thinking_output_tpm: 0 };
   const body = { model_name: 'm', plan: 'ptu', ptu_capacity, max_context_length: 1024 };
@@ -211,7 +213,16 @@ test('of reserved tokens all three are there, and a context of its own is not', 
       },
     ],
   ]);
-  assert.deepEqual(headers, { 'x-parley-ignored': 'max_context_length' });
+  assert.deepEqual(headers, {});
+});
+
+test('what its model cannot do is named: to think, or to remember more', async () => {
+  const house = createHouse(RECORD, { abilities: { thinking: false } });
+  const body = { model_name: 'm', capacity: 1, enable_thinking: true, max_context_length: 4097 };
+  const { headers } = await house.ask('POST', '', { body });
+  assert.deepEqual(headers, { 'x-parley-ignored': 'enable_thinking,max_context_length(clamped)' });
+  const without = { ...body, enable_thinking: false, max_context_length: 4096 };
+  assert.deepEqual((await house.ask('POST', '', { body: without })).headers, {});
 });
 
 const PTU = { input_tpm: 1, output_tpm: 1, thinking_output_tpm: 1 };

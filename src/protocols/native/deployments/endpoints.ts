@@ -8,6 +8,7 @@ import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parseBody, refuse } from '../../parse.ts';
 import { fieldsOf, pageOf, pageTexts, skippedBy } from '../page.ts';
+import type { BaseModel } from './decode.ts';
 import { decodeCapacity, decodeDraft, decodeLimits, decodeStatus, ignoredOf } from './decode.ts';
 import { encodeDeployment, encodeDeploymentPage } from './encode.ts';
 import type { DeployableModelsNeeds } from './models.ts';
@@ -17,6 +18,8 @@ import { deploymentStream } from './stream.ts';
 
 export interface NativeDeploymentsNeeds extends Pick<DeployableModelsNeeds, 'deployableIn'> {
   readonly deployments: Deployments;
+  /** By the catalogue's own name. */
+  readonly modelOf: (name: string) => BaseModel | undefined;
   readonly time: Pick<ZonedTime, 'show'>;
   readonly strict: boolean;
 }
@@ -27,7 +30,7 @@ const ONE = `${ALL}/:id`;
 
 /** Specification, E8, and wire.md E8.1. */
 export function nativeDeployments(needs: NativeDeploymentsNeeds): readonly Endpoint[] {
-  const { deployments, time: words, strict } = needs;
+  const { deployments, modelOf, time: words, strict } = needs;
 
   const throttle = async (
     { body, params: { id = '' } }: EndpointRequest,
@@ -51,7 +54,8 @@ export function nativeDeployments(needs: NativeDeploymentsNeeds): readonly Endpo
         const { wire, unknown } = parseBody(CreateBody, body, { strict });
         const draft = decodeDraft(wire);
         const record = await deployments.create(owner, draft);
-        return json(encodeDeployment(record, words, requestId), ignoredHeader([...unknown, ...ignoredOf(wire)]));
+        const ignored = ignoredOf(wire, modelOf(record.baseModel));
+        return json(encodeDeployment(record, words, requestId), ignoredHeader([...unknown, ...ignored]));
       },
     },
     {

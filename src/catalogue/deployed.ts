@@ -1,0 +1,47 @@
+import type { DeploymentRecord } from '../core/deployment.ts';
+import { ServiceError } from '../core/error.ts';
+import { DEPLOYMENT_RETRY_SECONDS, RETRY_AFTER_SECONDS_MAX } from '../core/limits.ts';
+import { unixSeconds } from '../lib/clock.ts';
+import type { Deployed, ModelEntry } from './model.ts';
+
+/** A deployment as a model: what its base does, by its own name, within the context that was asked for. */
+export function entryOf({ record, base }: Deployed): ModelEntry {
+  const { maxContextLength, enableThinking } = record.spec;
+  const { isContextGuessed, ...entry } = base;
+  const contextTokens = Math.min(base.contextTokens, maxContextLength ?? Infinity);
+  const isThinking = enableThinking === true && base.abilities.thinking !== false;
+  return {
+    ...entry,
+    name: record.name,
+    description: `A deployment of ${base.name}. ${base.description}`,
+    contextTokens,
+    // What was asked for is known, unless the model may turn out to have less.
+    ...(isContextGuessed && maxContextLength === undefined ? { isContextGuessed } : {}),
+    ...(isThinking ? { thinksByDefault: true } : {}),
+    created: unixSeconds(record.createdAt),
+  };
+}
+
+/** @throws ServiceError `overloaded` where no call can be served, with a short Retry-After where one will be soon. */
+export function refuseIfNothingServes({ name, status, capacity, readyCapacity }: DeploymentRecord): void {
+  const refuse = (why: string, isComing: boolean): never => {
+    const told = `Deployment ${name} serves no calls: its status is ${status.toUpperCase()}. ${why}`;
+    // Somebody has to do something first: until then each try would be in vain.
+    const retryAfterSeconds = isComing ? DEPLOYMENT_RETRY_SECONDS : RETRY_AFTER_SECONDS_MAX;
+    throw new ServiceError('overloaded', told, { retryAfterSeconds });
+  };
+  if (status === 'deleting') refuse('It is being deleted.', false);
+  if (status === 'failed') refuse('No capacity of it came up; scale it to have that tried again.', false);
+  if (status === 'stopped' || capacity === 0) refuse('Its capacity is 0; scale it up to use it.', false);
+  if (readyCapacity === 0) refuse('Its capacity is not ready yet; please try again later.', true);
+}
+
+/** Its record is there, but not what it is of. */
+export const withoutModel = ({ name, baseModel }: DeploymentRecord): ServiceError =>
+  new ServiceError(
+    'overloaded',
+    `Deployment ${name} serves no calls: its model ${baseModel} is not offered any more.`,
+    {
+      retryAfterSeconds: RETRY_AFTER_SECONDS_MAX,
+    },
+  );
