@@ -35,6 +35,13 @@ interface Told {
 /** What a deployment may want, as far as it was answered; undefined: it is not there, or goes. */
 type Wanted = ReadonlySet<number | undefined>;
 
+/** Until some moment within so many ms: none of them may matter. */
+function chance(msMax: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, Math.random() * msMax);
+  return promise;
+}
+
 describe('deployments and a service that is killed', { skip: process.platform !== 'linux' }, () => {
   let data = '';
   let running: ChildProcess | undefined;
@@ -155,7 +162,7 @@ describe('deployments and a service that is killed', { skip: process.platform !=
           else assert.ok(!isThere && status === 409, `${name} ${status}`);
           if (status === 409 && before.size === 1) wanted.set(name, before);
           answered++;
-          await new Promise((next) => setTimeout(next, Math.random() * 400));
+          await chance(400);
         }
       };
 
@@ -177,7 +184,7 @@ describe('deployments and a service that is killed', { skip: process.platform !=
           // Whoever asks a service that is killed is told nothing.
           if (!(error instanceof TypeError)) throw error;
         });
-        await new Promise((over) => setTimeout(over, Math.random() * LIFE_MS_MAX));
+        await chance(LIFE_MS_MAX);
         for (const pid of await programs()) seen.add(pid);
         child.kill('SIGKILL');
         await Promise.all([killed, changing]);

@@ -100,8 +100,8 @@ async function start(folder: string, settings: string, env: Readonly<Record<stri
     told: (name) =>
       told
         .filter(({ message, facts }) => message === 'a deployment changed' && facts['deployment'] === name)
-        .map(({ facts }) =>
-          `${facts['move']} ${facts['readyCapacity']}/${facts['capacity']} ${facts['reason']}`.trim(),
+        .map(({ facts: { move, readyCapacity, capacity, reason } }) =>
+          `${String(move)} ${String(readyCapacity)}/${String(capacity)} ${String(reason)}`.trim(),
         ),
     tries: () => told.filter(({ message }) => message === 'a deployment does not come up').length,
     leap: (ms) => void (leaptMs += ms),

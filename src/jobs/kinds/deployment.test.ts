@@ -70,13 +70,10 @@ describe('the job of a deployment', () => {
     bringAbout = () => Promise.reject(new ServiceError('overloaded', message));
   };
   const hold = () => {
-    const { promise, resolve } = Promise.withResolvers<Standing>();
     bringAbout = (_, signal) =>
-      new Promise((done, reject) => {
-        promise.then(done, reject);
+      new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
       });
-    return resolve;
   };
 
   test('brings about what is wanted, and rests', async () => {
@@ -138,7 +135,7 @@ describe('the job of a deployment', () => {
 
   test('what comes true after another one is wanted is not written over it', async () => {
     const name = await create();
-    let finish = (_: Standing): void => undefined;
+    let finish: (standing: Standing) => void = () => undefined;
     bringAbout = () => new Promise((resolve) => (finish = resolve));
     const worker = begin();
     await played.time.pass(100);

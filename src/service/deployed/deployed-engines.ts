@@ -245,7 +245,7 @@ export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngi
     async close() {
       stopLooking();
       closing.abort();
-      await Promise.all([...all.values()].map(({ making }) => making?.made.catch(() => undefined)));
+      await Promise.allSettled([...all.values()].flatMap(({ making }) => making?.made ?? []));
       // Callers have been waited for before, or were broken off.
       for (const [id, deployed] of all) switchTo(deployed, id, undefined);
       const ending = [...all.values()].flatMap((deployed) => [...deployed.ending]);

@@ -146,8 +146,7 @@ describe('server programs as units', () => {
 
   test('have a limit on one machine', { timeout: 60_000 }, async () => {
     programBytes = 0;
-    let opened: OpenedUnits | undefined;
-    opened = await start(DEPLOYMENT_PROGRAMS_MAX + 5);
+    const opened = await start(DEPLOYMENT_PROGRAMS_MAX + 5);
     assert.equal(opened.units.length, DEPLOYMENT_PROGRAMS_MAX);
     assert.match(opened.reason ?? '', /at most 64 server programs/);
   });
