@@ -30,24 +30,29 @@ export interface OpenDeploymentsNeeds {
   readonly catalogue: Pick<Catalogue, 'find' | 'list'>;
   readonly directory: Pick<DeploymentDirectory, 'refresh'>;
   readonly jobBell: Pick<JobBell, 'ring'>;
-  /** Where its engines are kept. @param onStanding Hears that more or less of one serves, by itself. */
-  readonly keepEngines: (onStanding: (id: string) => void) => DeployedEngines;
 }
 
 export interface OpenedDeployments {
   readonly deployments: Deployments;
   readonly bell: Pick<DeploymentBell, 'listen'>;
   readonly endpoints: readonly Endpoint[];
-  readonly deployed: DeployedEngines;
-  /** Brings about what is wanted. @param prepare Sees to it that what runs a model is there: reserved tokens are served by that. */
-  job(prepare: (record: DeploymentRecord) => Promise<void>): JobHandler;
+  /** More or less of one serves, by itself. */
+  tellStanding(id: string, deployed: Pick<DeployedEngines, 'standingOf'>): void;
+  /** Brings about what is wanted, in the process that keeps the engines. */
+  job(needs: DeploymentWork): JobHandler;
   /** Of the process that keeps the engines, before anything serves: those of an earlier one ended with it. */
   restart(): Promise<void>;
 }
 
+interface DeploymentWork {
+  readonly deployed: Pick<DeployedEngines, 'bringAbout' | 'retire'>;
+  /** Sees to it that what runs a model is there: reserved tokens are served by that. */
+  readonly prepare: (record: DeploymentRecord) => Promise<void>;
+}
+
 /** Deployments with all that belongs to them: what their owners do, the steps that bring it about, their endpoints. */
 export function openDeployments(needs: OpenDeploymentsNeeds): OpenedDeployments {
-  const { config, store, clock, log, catalogue, directory, jobBell, keepEngines } = needs;
+  const { config, store, clock, log, catalogue, directory, jobBell } = needs;
   const bell = createDeploymentBell();
   const change = createChanges({ store, clock, log, bell, directory });
   const deployments = createDeployments({
@@ -69,16 +74,14 @@ export function openDeployments(needs: OpenDeploymentsNeeds): OpenedDeployments 
       .map(({ name }) => name);
   const time = createZonedTime(config.timezone);
   const steps = createDeploymentSteps({ store, change });
-  const deployed: DeployedEngines = keepEngines((id) => {
-    tellStanding(id, { steps, deployed }).catch((error: unknown) =>
-      log.warn('what serves of a deployment could not be written down', { id, error }),
-    );
-  });
   return {
     deployments,
-    deployed,
     bell,
-    job: (prepare) =>
+    tellStanding: (id, deployed) =>
+      void tellStanding(id, { steps, deployed }).catch((error: unknown) =>
+        log.warn('what serves of a deployment could not be written down', { id, error }),
+      ),
+    job: ({ deployed, prepare }) =>
       deploymentJob({
         steps,
         bell,

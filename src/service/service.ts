@@ -88,7 +88,10 @@ import type { WeightsStore } from '../weights/weights-store.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { createCalledEngines } from './deployed/called-engines.ts';
 import { createDeployedEngines } from './deployed/deployed-engines.ts';
+import type { Loan } from './deployed/deployed-engines.ts';
 import { createOpenUnits } from './deployed/open-units.ts';
+import { reachUnits } from './deployed/reach-units.ts';
+import { createReachedEngines } from './deployed/reached-engines.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
@@ -118,6 +121,10 @@ export interface Parts {
   readonly isPortShared: boolean;
   /** Where the engines run, if not here. */
   readonly engineHost: EngineHost;
+  /** Whether others listen, and this one keeps the engines: of the jobs only those that need them are its work. */
+  readonly isPrimary: boolean;
+  /** Hears that other units serve a deployment, or none. */
+  readonly onSwitch: (id: string) => void;
   /** Asks the processes that share the engines of this one for what they do not use. */
   readonly recall: () => Promise<void>;
   /** What the metrics of all processes are, where this is one of several. */
@@ -164,6 +171,12 @@ export interface ProcessSharing extends EngineSharing {
   writeLogLines(lines: string): void;
   stateOf(model: string): Promise<ModelState>;
   readMeter(): Promise<MeterReading>;
+  /** For other processes: what serves of a deployment. */
+  lend(id: string): Loan | undefined;
+  /** From another process: other units serve a deployment, or none. */
+  deploymentSwitched(id: string): void;
+  /** Of the process that keeps the engines, before anything serves: brings about what is wanted of deployments. */
+  work(): Promise<void>;
   /** These and no others, beside those that are shipped. @throws ServiceError; then they stay as they are. */
   useModels(section: ModelsSection): Promise<void>;
 }
@@ -215,13 +228,29 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const { engineHost: host, recall } = overrides;
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
   const engineSettings = await engineSettingsOf(config, engineNeeds);
-  const keepEngines = (onStanding: (id: string) => void) => {
-    const { drainMs } = config.deployments;
-    const memory = { availableBytes: () => process.availableMemory() };
-    const open = createOpenUnits({ ...engineNeeds, ...engineSettings, memory });
-    return createDeployedEngines({ ...engineSettings, catalogue, open, drainMs, log, onStanding });
-  };
-  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell, keepEngines });
+  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell });
+  const { drainMs } = config.deployments;
+  const memory = { availableBytes: () => process.availableMemory() };
+  const keptEngines = createDeployedEngines({
+    ...engineSettings,
+    catalogue,
+    open: createOpenUnits({ ...engineNeeds, ...engineSettings, memory }),
+    drainMs,
+    log,
+    onStanding: (id) => deployments.tellStanding(id, keptEngines),
+    ...present({ onSwitch: overrides.onSwitch }),
+  });
+  const reachedEngines =
+    host &&
+    createReachedEngines({
+      drainMs,
+      async reach(id) {
+        const held = await host.holdUnits(id);
+        if (!held) return undefined;
+        const { units, processes, release } = held;
+        return { engine: await reachUnits(units, processes, { ...engineNeeds, ...engineSettings }), release };
+      },
+    });
   const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
   const answerCheck = createAnswerCheck();
   const quotas = overrides.quotas ?? createQuotas(clock);
@@ -231,7 +260,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     running: (deployment) => ownMeter.deploymentRunStarted(deployment),
   });
   const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
-  const called = createCalledEngines(engines, deployments.deployed);
+  const called = createCalledEngines(engines, reachedEngines ?? keptEngines);
   const { engineFor } = called;
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const { findDocument } = files.texts;
@@ -316,31 +345,37 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
-  // Whoever listens works, too: of several processes each, but for the primary.
+  // Whoever listens works, too; of several processes the primary does what is to be done to the engines it keeps.
   const { work } = batches;
   const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
-  const jobs = openJobs({
-    jobs: store.jobs,
-    handlers: overrides.jobHandlers ?? {
-      ...batchJobs,
-      extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
-      deployment: deployments.job(async ({ baseModel }) => {
+  const deploymentWork = {
+    deployment: deployments.job({
+      deployed: keptEngines,
+      async prepare({ baseModel }) {
         const entry = catalogue.find(baseModel);
         if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} any more.`);
         const { engine, release } = await engines.engineFor({ asked: baseModel, entry });
         await engine.model().finally(release);
-      }),
-      response: responseJob({
-        background,
-        bell: runBell,
-        keys,
-        clock,
-        ids: systemIds,
-        log,
-        deadlineMs: config.limits.deadlineStreamMs,
-        answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
-      }),
-    },
+      },
+    }),
+  };
+  const otherWork = {
+    ...batchJobs,
+    extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
+    response: responseJob({
+      background,
+      bell: runBell,
+      keys,
+      clock,
+      ids: systemIds,
+      log,
+      deadlineMs: config.limits.deadlineStreamMs,
+      answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
+    }),
+  };
+  const jobs = openJobs({
+    jobs: store.jobs,
+    handlers: overrides.jobHandlers ?? { ...(host ? {} : deploymentWork), ...(overrides.isPrimary ? {} : otherWork) },
     bell: jobBell,
     clock,
     log,
@@ -373,10 +408,15 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       },
       readMeter: () => ownMeter.read(),
       useModels,
+      lend: (id) => keptEngines.lend(id),
+      deploymentSwitched: (id) => reachedEngines?.switched(id),
+      async work() {
+        await deployments.restart();
+        jobs.start();
+      },
     },
     async listen() {
-      // Of several processes the primary keeps the engines.
-      if (worker === undefined) await deployments.restart();
+      if (!host) await deployments.restart();
       const bound = await http.listen().catch((error: unknown) => {
         throw cannotListen(error);
       });
@@ -410,7 +450,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
-      await deployments.deployed.close();
+      await reachedEngines?.close();
+      await keptEngines.close();
       await engines.close();
       await answerCheck.close();
       await retention.close();

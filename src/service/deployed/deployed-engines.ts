@@ -10,6 +10,7 @@ import type { CalledDeployment, DeployedEngines, Standing } from './deployed.ts'
 import { noCapacity } from './no-capacity.ts';
 import type { OpenedUnits, OpenUnits } from './opened-units.ts';
 import { probeUnits } from './probe-units.ts';
+import type { LentUnits } from './reach-units.ts';
 import { createServing } from './serving.ts';
 import type { Serving } from './serving.ts';
 
@@ -28,8 +29,15 @@ export interface DeployedEnginesNeeds {
   readonly every?: Every;
 }
 
+/** What serves, for another process that calls it. */
+export interface Loan extends LentUnits {
+  readonly processes: OpenedUnits['processes'];
+  release(): void;
+}
+
 /** Units that serve. */
 interface Current {
+  readonly entry: ModelEntry;
   readonly opened: OpenedUnits;
   readonly serving: Serving;
   readonly wanted: number;
@@ -53,8 +61,8 @@ interface Deployed {
 
 /** Keeps the engines of all deployments of this process. */
 export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngines & {
-  /** What serves now, for another process that calls it. */
-  unitsOf(id: string): { readonly opened: OpenedUnits; readonly serving: Serving } | undefined;
+  /** Undefined where nothing of it serves. */
+  lend(id: string): Loan | undefined;
 } {
   const { catalogue, open, drainMs, log, onStanding, onSwitch = () => undefined, every = systemEvery } = needs;
   const all = new Map<string, Deployed>();
@@ -75,15 +83,16 @@ export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngi
   ): Promise<Omit<Current, 'serving'>> => {
     const wanted = unitsWanted(record);
     const entry = entryOf(record);
-    for (let units = wanted; ; units = Math.floor(units / 2)) {
+    for (let units = wanted; ;) {
       const opened = await open({ name: record.name, entry, units, previous }, signal);
+      units = Math.floor(opened.units.length / 2);
       try {
         const results = await probeUnits(opened.units, record, signal);
         const answered = new Set(results.flatMap((failure, unit) => (failure ? [] : [unit])));
         const failure = results.find((each) => each !== undefined);
         if (answered.size > 0) {
           const reason = opened.reason ?? reasonOf({ wanted, opened, answered, failure });
-          return { opened, reason, wanted, answered, isProbing: false };
+          return { entry, opened, reason, wanted, answered, isProbing: false };
         }
         if (opened.units.length <= 1) throw failure ?? new ServiceError('overloaded', 'Its engine gave no token.');
         log.warn('units of a deployment do not come up together: half as many are tried', {
@@ -111,10 +120,11 @@ export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngi
     try {
       const next = await openAndProbe(record, { previous: current?.opened, signal });
       const { opened, reason } = next;
-      if (signal.aborted || next.answered.size < Math.min(wanted, upOf(current))) {
+      const isInVain = next.answered.size < wanted && next.answered.size <= upOf(current);
+      if (signal.aborted || isInVain) {
         await opened.close();
         signal.throwIfAborted();
-        throw new ServiceError('overloaded', reason ?? 'Fewer units would serve than do now.');
+        throw new ServiceError('overloaded', reason ?? 'No more units would serve than do now.');
       }
       const serving = createServing({ engine: opened.engine, name: record.name, drainMs, close: opened.close });
       switchTo(deployed, record.id, { ...next, serving });
@@ -190,9 +200,13 @@ export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngi
       const deployed = all.get(id);
       return deployed && standing(deployed);
     },
-    unitsOf(id) {
-      const current = all.get(id)?.current;
-      return current && { opened: current.opened, serving: current.serving };
+    lend(id) {
+      const deployed = all.get(id);
+      if (!deployed?.current) return undefined;
+      const { entry, opened, serving } = deployed.current;
+      const { reach, processes, units } = opened;
+      const { release } = serving.lease();
+      return { name: deployed.name, entry, units: units.length, reach, processes, release };
     },
     async bringAbout(record, signal) {
       signal.throwIfAborted();

@@ -24,9 +24,9 @@ export async function openEmbeddedUnits(
   const held = await unitsInMemory({ modelFile, contextTokens, units: wanted }, memory);
   const reason =
     held.reason ?? (wanted < units ? `One engine process has at most ${DEPLOYMENT_SEQUENCES_MAX} units.` : undefined);
-  // What would hold less than what serves is not worth its start.
-  const least = Math.min(wanted, previous?.units.length ?? 0);
-  if (held.units === 0 || held.units < least) throw new ServiceError('overloaded', reason ?? '');
+  // What would hold no more than what serves is not worth its start.
+  const isInVain = held.units < units && held.units <= (previous?.units.length ?? 0);
+  if (held.units === 0 || isInVain) throw new ServiceError('overloaded', reason ?? '');
   const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences: held.units }, log);
   const engine = createLlamaEngine({ process, sequences: held.units });
   return {
@@ -34,6 +34,7 @@ export async function openEmbeddedUnits(
     units: Array.from({ length: held.units }, () => engine),
     isUp: () => engine.state === 'ready',
     ...(reason === undefined ? {} : { reason }),
+    reach: { type: 'llama' },
     processes: [process],
     close: () => engine.close(),
   };

@@ -45,7 +45,7 @@ export function createOpenUnits(needs: OpenUnitsNeeds): OpenUnits {
       wish,
       {
         ...needs,
-        plan: JSON.stringify(plan),
+        plan,
         async create(name) {
           const more = { ...needs, ...needs.llama, onToken: () => undefined };
           return await createProgramEngine({ ...wish.entry, name }, plan, more);

@@ -1,6 +1,7 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import type { Supervised } from '../../engines/supervisor.ts';
+import type { ProgramPlan } from '../server-engines.ts';
 
 /** Units of a deployment, as one engine. */
 export interface OpenedUnits {
@@ -12,11 +13,24 @@ export interface OpenedUnits {
   isUp(unit: TextEngine): boolean;
   /** Why there are fewer than were wanted. */
   readonly reason?: string;
-  /** The processes behind it, where other processes of ours may call them: each by the number it has here. */
+  /** How other processes of ours call the same. */
+  readonly reach: Reach;
+  /** The processes behind it, in the order of their units; none where it has none of its own. */
   readonly processes: readonly Supervised<unknown>[];
   /** Ends it, but for what later units took over. */
   close(): Promise<void>;
 }
+
+/** Plain JSON. */
+export type Reach =
+  /** Each process makes its own. */
+  | { readonly type: 'scripted' }
+  /** One process, which has as many sequences as there are units. */
+  | { readonly type: 'llama' }
+  /** A process for each unit. */
+  | { readonly type: 'programs'; readonly plan: ProgramPlan }
+  /** Of the entry's, these. */
+  | { readonly type: 'servers'; readonly addresses: readonly string[] };
 
 export interface UnitsWish {
   /** For logs and in the names of processes. */

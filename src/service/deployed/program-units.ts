@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_PROGRAMS_MAX } from '../../core/limits.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Log } from '../../core/telemetry.ts';
@@ -6,6 +7,7 @@ import type { TextEngine } from '../../engines/engine.ts';
 import { createPool } from '../../engines/pool/pool.ts';
 import type { Supervised } from '../../engines/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { ProgramPlan } from '../server-engines.ts';
 import { inMiB } from './memory.ts';
 import { lentEngine } from './lent-engine.ts';
 import type { Memory } from './memory.ts';
@@ -20,8 +22,8 @@ export interface ProgramUnit {
 export interface ProgramUnitsNeeds {
   /** Does not start it yet. @param name For logs. */
   readonly create: (name: string) => Promise<ProgramUnit>;
-  /** Of what is started, and nothing else: units of the same plan can take each other's place. */
-  readonly plan: string;
+  /** What is started: units of the same plan can take each other's place. */
+  readonly plan: ProgramPlan;
   readonly memory: Memory;
   readonly log: Log;
   readonly clock: Clock;
@@ -42,7 +44,7 @@ const SETTLE_MS = 200;
  * another one like the last; those that serve already are taken over and stay as they are.
  */
 export function createProgramUnits() {
-  const openings = new WeakMap<OpenedUnits, { readonly plan: string; readonly units: readonly Shared[] }>();
+  const openings = new WeakMap<OpenedUnits, { readonly plan: ProgramPlan; readonly units: readonly Shared[] }>();
 
   return async (
     { name, units: wanted, previous }: UnitsWish,
@@ -50,7 +52,7 @@ export function createProgramUnits() {
     signal: AbortSignal,
   ): Promise<OpenedUnits> => {
     const earlier = previous && openings.get(previous);
-    const kept = earlier?.plan === plan ? earlier.units.slice(0, wanted) : [];
+    const kept = earlier && isDeepStrictEqual(earlier.plan, plan) ? earlier.units.slice(0, wanted) : [];
     const units: Shared[] = [...kept];
     let reason: string | undefined;
     for (const unit of kept) unit.holders++;
@@ -86,6 +88,7 @@ export function createProgramUnits() {
       units: units.map(({ engine }) => engine),
       isUp: ({ state }) => state === 'ready',
       ...(reason === undefined ? {} : { reason }),
+      reach: { type: 'programs', plan },
       processes: units.map(({ server }) => server),
       async close() {
         await pool.close();

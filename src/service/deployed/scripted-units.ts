@@ -9,6 +9,7 @@ export function openScriptedUnits({ entry: { contextTokens }, units }: UnitsWish
     engine,
     units: Array.from({ length: units }, () => engine),
     isUp: () => true,
+    reach: { type: 'scripted' },
     processes: [],
     close: () => engine.close(),
   };

@@ -43,6 +43,7 @@ export async function openUpstreamUnits(
       units: used.map(({ engine }) => engine),
       isUp: (unit) => isUsable(pool.describe()[used.findIndex(({ engine }) => engine === unit)]?.state),
       ...(isMissing ? { reason } : {}),
+      reach: { type: 'servers', addresses: used.map(({ address }) => address) },
       processes: [],
       close: () => pool.close(),
     };

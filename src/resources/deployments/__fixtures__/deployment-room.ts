@@ -43,6 +43,8 @@ export function createDeploymentRoom(store: Store) {
   return {
     deployments,
     steps: createDeploymentSteps({ store, change }),
+    change,
+    clock,
     lines,
     rings,
     bell,
