@@ -130,6 +130,7 @@ describe('places at a server', () => {
     await assert.rejects(places.take(1, asker('c')), { kind: 'overloaded' });
     const kept = places.take(1, reserved()).then((give) => (order.push('reserved'), give));
     for (const each of live) await assert.rejects(each, { kind: 'overloaded' }, 'they waited for too long');
+    await assert.rejects(places.take(1, asker()), { kind: 'overloaded' }, 'a later one did, too');
     const late = places.take(1, asker()).then((give) => (order.push('live'), give));
     free();
     (await kept)();

@@ -17,6 +17,12 @@ interface Caller {
   readonly workspace?: string;
 }
 
+/** As prom-client tells it. */
+interface Metric {
+  readonly name: string;
+  readonly values: readonly { readonly value: number; readonly labels: Readonly<Record<string, string>> }[];
+}
+
 const PATIENCE = { withinMs: 20_000 };
 const CHAT = '/compatible-mode/v1/chat/completions';
 const RESPONSES = '/compatible-mode/v1/responses';
@@ -104,6 +110,12 @@ describe('calls of deployments, through the whole service', () => {
       const { told } = await ask('GET', `/api/v1/deployments/${name}`, undefined, caller);
       return (told['output'] as Fields | undefined)?.['status'] === status ? true : undefined;
     });
+  /** Requests of it that ended, as the metrics have them. */
+  const counted = async (deployment: string): Promise<number> => {
+    const metrics = (await service?.sharing.readMeter()) as readonly Metric[];
+    const all = metrics.find(({ name }) => name === 'parley_deployment_requests_total')?.values ?? [];
+    return all.filter(({ labels }) => labels['deployment'] === deployment).reduce((sum, { value }) => sum + value, 0);
+  };
   const chat = (model: string, content = 'Hi', more: Fields = {}, caller?: Caller) =>
     ask('POST', CHAT, { model, messages: user(content), ...more }, caller);
 
@@ -182,18 +194,14 @@ describe('calls of deployments, through the whole service', () => {
         return ['completed', 'failed'].includes(String(told['status'])) ? told : undefined;
       });
     };
+    const before = await counted('all-mu');
     const own = await run({});
     assert.deepEqual([own['status'], own['request_counts']], ['completed', { total: 2, completed: 2, failed: 0 }]);
     const { text } = await ask('GET', `/v1/files/${String(own['output_file_id'])}/content`);
     assert.match(text, /You said: Hi.*"model":"all-mu"/);
     const strange = await run({ workspace: 'strange' });
     assert.equal(strange['status'], 'failed');
-    const { text: metrics } =
-      (await service?.sharing
-        .readMeter()
-        .then(JSON.stringify)
-        .then((read) => ({ text: read }))) ?? assert.fail();
-    assert.match(metrics, /all-mu/);
+    assert.equal(await counted('all-mu'), before + 2);
   });
 
   test('they are in the lists of models of their workspace, and in no other', async () => {
@@ -383,6 +391,7 @@ describe('calls of deployments, through the whole service', () => {
         : undefined,
     );
     const metrics = async () => JSON.stringify(await service?.sharing.readMeter());
+    assert.equal(await counted(name), 1);
     assert.match(await metrics(), /"deployment":"all-named"/);
     await ask('DELETE', `/api/v1/deployments/${name}`);
     await until('the end of it', PATIENCE, async () => ((await metrics()).includes('all-named') ? undefined : true));

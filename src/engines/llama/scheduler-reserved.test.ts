@@ -34,7 +34,25 @@ describe('reserved requests', () => {
     }
   });
 
-  it('set background ones aside before live ones', async () => {
+  it('all go before the live run that was set aside for the first of them', async () => {
+    const order: string[] = [];
+    const reserved: Promise<unknown>[] = [];
+    const room = createRoom({
+      sequences: 1,
+      onDecode(_items, count) {
+        if (count !== 20) return;
+        for (const prompt of ['one', 'two'])
+          reserved.push(room.run({ ...RESERVED, prompt, maxTokens: 20 }).then(() => order.push(prompt)));
+      },
+    });
+    const heard = await room.run({ prompt: 'a long story', maxTokens: 40 });
+    order.push('live');
+    await Promise.all(reserved);
+    assert.deepEqual(order, ['one', 'two', 'live']);
+    assert.equal(heard.text(), await aloneText({ prompt: 'a long story', maxTokens: 40 }));
+  });
+
+  it('leave the live run beside a background one alone', async () => {
     let reserved: Heard | undefined;
     const order: string[] = [];
     const room = createRoom({
