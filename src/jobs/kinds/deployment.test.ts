@@ -40,9 +40,9 @@ describe('the job of a deployment', () => {
   });
   afterEach(() => played.close());
 
-  const begin = (name?: string) => {
-    const handler = deploymentJob({
-      steps: room.steps,
+  const handlerOf = (steps = room.steps) =>
+    deploymentJob({
+      steps,
       bell: room.bell,
       log: { warn: (message, facts = {}) => void played.lines.push({ level: 'warn', message, facts }) },
       every: played.time.every,
@@ -57,8 +57,8 @@ describe('the job of a deployment', () => {
         },
       },
     });
-    return played.begin({ deployment: handler }, name === undefined ? {} : { name });
-  };
+  const begin = (name?: string, steps = room.steps) =>
+    played.begin({ deployment: handlerOf(steps) }, name === undefined ? {} : { name });
   const create = async (change = {}): Promise<string> => (await room.deployments.create(OWNER, draft(change))).name;
   const now = async (name: string) => {
     const { status, capacity, readyCapacity, generation, reached } = stateOf(await room.deployments.find(OWNER, name));
@@ -183,6 +183,7 @@ describe('the job of a deployment', () => {
     await played.time.pass(2 * JOB_TRIES_DEFAULT * DEPLOYMENT_AGAIN_MS);
     assert.equal(await now(name), 'running 0/2 1/1');
     assert.ok(asked.length > JOB_TRIES_DEFAULT + 1, 'its tries are not counted');
+    assert.ok(asked.length < 3 * JOB_TRIES_DEFAULT, 'it is not tried without a pause');
     bringAbout = async ({ capacity }) => ({ readyUnits: capacity });
     await played.time.pass(2 * DEPLOYMENT_AGAIN_MS);
     assert.equal(await now(name), 'running 2/2 1/1');
@@ -229,20 +230,38 @@ describe('the job of a deployment', () => {
     await next.close();
   });
 
-  test('fails where each process that tried it ended while it did', async () => {
+  test('what is wanted after the last try has failed is tried anew', async () => {
+    failWith('No memory.');
+    const name = await create();
+    const { ready } = room.steps;
+    const steps = {
+      ...room.steps,
+      async ready(id: string, wish: Parameters<typeof ready>[1]) {
+        const record = await ready(id, wish);
+        if (asked.length === JOB_TRIES_DEFAULT) await room.deployments.scale(OWNER, name, { capacity: 2 });
+        return record;
+      },
+    };
+    const worker = begin('first', steps);
+    await played.time.pass(JOB_TRIES_DEFAULT * DEPLOYMENT_RETRY_MS_MAX);
+    assert.ok(asked.includes('2: 2'), asked.join());
+    await worker.close();
+  });
+
+  test('fails where each process that tried it ended while it did, but for what is wanted since then', async () => {
     const name = await create();
     const { id } = await room.deployments.find(OWNER, name);
     const job = (await played.store.jobs.findBySubject('deployment', id)) ?? assert.fail();
-    const handler = deploymentJob({
-      steps: room.steps,
-      bell: room.bell,
-      log: { warn: () => undefined },
-      capacity: { bringAbout, retire: async () => true },
-    });
-    await handler.giveUp?.(job, new ServiceError('internal', 'It ended with its process.'));
-    assert.equal(await now(name), 'failed 0/1 0/1');
+    const { giveUp = assert.fail } = handlerOf();
+    const error = new ServiceError('internal', 'It ended with its process.');
+    await room.deployments.scale(OWNER, name, { capacity: 2 });
+    await assert.rejects(Promise.resolve(giveUp(job, error)), error);
+    assert.equal(await now(name), 'updating 0/2 0/2');
+    await giveUp((await played.store.jobs.findBySubject('deployment', id)) ?? assert.fail(), error);
+    assert.equal(await now(name), 'failed 0/2 0/2');
+    assert.equal((await reasons(name)).at(-1), 'fail It ended with its process.');
     await room.deployments.delete(OWNER, name);
-    const error = new Error('again');
-    await assert.rejects(Promise.resolve(handler.giveUp?.(job, error)), error, 'what goes has to go');
+    const last = (await played.store.jobs.findBySubject('deployment', id)) ?? assert.fail();
+    await assert.rejects(Promise.resolve(giveUp(last, error)), error, 'what goes has to go');
   });
 });

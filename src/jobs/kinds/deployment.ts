@@ -109,10 +109,10 @@ export function deploymentJob({ steps, bell, capacity, log, every = systemEvery 
     async giveUp(job, error) {
       const record = await steps.find(job.subject);
       if (!record) return;
-      // What goes has to go: there is no other end of it.
-      if (record.status === 'deleting') throw error;
-      const { generation } = record;
-      await steps.fail(record.id, { generation, reason: ServiceError.from(error).message });
+      const { id, status, generation } = record;
+      // What goes has to go: there is no other end of it. And what is wanted since then was not tried.
+      if (status === 'deleting' || generation !== job.payload['generation']) throw error;
+      await steps.fail(id, { generation, reason: ServiceError.from(error).message });
     },
   };
 }

@@ -16,14 +16,16 @@ export interface RestartNeeds {
 export async function restartDeployments({ change, clock, ids = systemIds }: RestartNeeds): Promise<void> {
   await change(async ({ tables, move }) => {
     for (const record of await tables.deployments.listAll()) {
-      const { id, region, workspace, modifier, plan, status } = record;
+      const { id, generation, region, workspace, modifier, plan, status } = record;
       if (status === 'failed' || status === 'stopped') continue;
       // What is reserved has no engine of its own.
       if (plan === 'ptu' && status === 'running') continue;
       if (plan !== 'ptu' && record.readyCapacity > 0)
         await move(record, { move: 'ready', reason: 'The service was started again.', change: { readyCapacity: 0 } });
       const owner = { region, workspace, keyId: modifier };
-      await tables.jobs.requeue(newJob({ kind: 'deployment', subject: id, owner, payload: {} }, { ids, clock }));
+      await tables.jobs.requeue(
+        newJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }),
+      );
     }
   });
 }

@@ -45,8 +45,8 @@ export function createDeployments(needs: DeploymentsNeeds): Deployments {
     (await store.deployments.find(owner, name)) ?? notThere(name);
 
   /** In the transaction that writes what is wanted: there is never one without the other. */
-  const requeue = ({ jobs }: Tables, owner: Owner, subject: string): Promise<void> =>
-    jobs.requeue(newJob({ kind: 'deployment', subject, owner, payload: {} }, { ids, clock }));
+  const requeue = ({ jobs }: Tables, owner: Owner, { id, generation }: DeploymentRecord): Promise<void> =>
+    jobs.requeue(newJob({ kind: 'deployment', subject: id, owner, payload: { generation } }, { ids, clock }));
 
   /** Decided by what the deployment is at that moment, and by nothing that was read before. */
   const changeOne = async (
@@ -98,7 +98,7 @@ export function createDeployments(needs: DeploymentsNeeds): Deployments {
         for (const name of namesFor(draft, ids)) {
           const named = { ...record, name };
           if (!(await create(named, tellWanted(wanted)))) continue;
-          await requeue(tables, owner, named.id);
+          await requeue(tables, owner, named);
           return named;
         }
         throw nameTaken(spec.suffix === undefined ? modelName : `${modelName}-${spec.suffix}`);
@@ -121,7 +121,7 @@ export function createDeployments(needs: DeploymentsNeeds): Deployments {
         const wanted = wantedOf(wish, { ...before, capacityMax });
         const reason = `${tellWanted(wanted)}, after ${tellWanted(before)}`;
         const generation = before.generation + 1;
-        await requeue(tables, owner, before.id);
+        await requeue(tables, owner, { ...before, generation });
         return await move(before, { move: 'scale', reason, keyId, change: { ...wanted, generation, modifier: keyId } });
       });
       jobBell.ring('due');
@@ -139,9 +139,9 @@ export function createDeployments(needs: DeploymentsNeeds): Deployments {
     async delete(owner, name) {
       const deleted = await changeOne(owner, name, 'delete', async ({ tables, move }, before) => {
         const { keyId } = owner;
-        await requeue(tables, owner, before.id);
+        const generation = before.status === 'deleting' ? before.generation : before.generation + 1;
+        await requeue(tables, owner, { ...before, generation });
         if (before.status === 'deleting') return before;
-        const generation = before.generation + 1;
         return await move(before, { move: 'delete', reason: '', keyId, change: { generation, modifier: keyId } });
       });
       jobBell.ring('due');

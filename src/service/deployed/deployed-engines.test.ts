@@ -97,6 +97,13 @@ describe('engines of deployments', () => {
     assert.deepEqual(states(), ['8 closed', '4 closed', '2 open']);
   });
 
+  test('half of what the machine holds is tried, not of what was wanted', async () => {
+    played.together = 3;
+    played.holds = 4;
+    assert.equal((await bring(100)).readyUnits, 2);
+    assert.deepEqual(states(), ['4 closed', '2 open']);
+  });
+
   test('where not one unit comes up, it is told why', async () => {
     played.together = 0;
     await assert.rejects(bring(2), /No memory is left/);
@@ -184,6 +191,8 @@ describe('engines of deployments', () => {
     played.together = 1;
     opening.up = true;
     look();
+    await until('both were asked', PATIENCE, async () => (played.refused === 2 ? true : undefined));
+    assert.equal(engines.standingOf('dep_1')?.readyUnits, 0);
     played.together = 2;
     await until('it is asked once more, and answers', PATIENCE, async () => {
       look();

@@ -5,6 +5,7 @@ import { createScriptedEngine } from '../../engines/scripted/scripted-engine.ts'
 import type { Step } from '../../engines/scripted/scripted-engine.ts';
 import { until } from '../../../test/until.ts';
 import { hear, request } from './__fixtures__/played-units.ts';
+import { lentEngine } from './lent-engine.ts';
 import { createServing } from './serving.ts';
 
 const PATIENCE = { withinMs: 10_000 };
@@ -62,6 +63,25 @@ describe('an engine that another one takes the place of', () => {
     assert.equal(closed, 1);
     await until('the run has ended in the engine', PATIENCE, async () => (ended === 1 ? true : undefined));
     await assert.rejects(engine.start(request(), new AbortController().signal), /was scaled or deleted/);
+  });
+
+  test('says why also where the engine has words of its own for it', async () => {
+    const inner = createScriptedEngine({ script: () => HANG });
+    const engine = lentEngine(inner, async (asked, signal) => {
+      const started = await inner.start(asked, signal);
+      const batches = (async function* () {
+        try {
+          yield* started.batches;
+        } catch {
+          throw new ServiceError('upstream-failed', 'The connection was closed.');
+        }
+      })();
+      return { ...started, batches };
+    });
+    const serving = createServing({ engine, name: 'svc-plus-a', drainMs: 30, close: async () => undefined });
+    const heard = assert.rejects(hear(serving.lease().engine), /was scaled or deleted/);
+    await serving.retire();
+    await heard;
   });
 
   test('is cut off where the service ends', async () => {

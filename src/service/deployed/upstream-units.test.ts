@@ -68,13 +68,18 @@ describe('servers elsewhere as units', () => {
     await assert.rejects(open(1), /^ServiceError: No server answers: /);
   });
 
-  test('are away while their server is, and back when it answers', async () => {
+  test('are away while their server is, and back when it has answered a call', async () => {
     const units = await open(2);
     const [first = assert.fail(), second = assert.fail()] = units.units;
     for (const server of servers) server.play = (response) => response.destroy();
     await until('it is seen', PATIENCE, async () => {
       await ask(units).catch(() => undefined);
       return units.isUp(first) || units.isUp(second) ? undefined : true;
+    });
+    for (const server of servers) server.play = answers;
+    await until('it is seen', PATIENCE, async () => {
+      await ask(units).catch(() => undefined);
+      return units.isUp(first) && units.isUp(second) ? true : undefined;
     });
   });
 });

@@ -17,6 +17,8 @@ export interface PlayedUnits {
   holds: number;
   /** Units that answer side by side; of more none does. */
   together: number;
+  /** Calls that were refused because there were too many units. */
+  refused: number;
   /** Why nothing opens. */
   failure: ServiceError | undefined;
   /** Openings wait for this. */
@@ -41,6 +43,7 @@ export function playUnits(): PlayedUnits {
     opened: [],
     holds: Infinity,
     together: Infinity,
+    refused: 0,
     failure: undefined,
     gate: Promise.resolve(),
     async open({ units: wanted }, signal) {
@@ -63,7 +66,10 @@ function unitsOf(opening: PlayedOpening, played: PlayedUnits): OpenedUnits {
   const scripted = createScriptedEngine({ script: (request) => SCRIPTS[textOf(request)] ?? [], sequences: units });
   const engine = lentEngine(scripted, async (request, signal) => {
     if (opening.isClosed) throw new ServiceError('engine-failed', 'It is closed.');
-    if (units > played.together) throw new ServiceError('engine-failed', 'No memory is left.');
+    if (units > played.together) {
+      played.refused++;
+      throw new ServiceError('engine-failed', 'No memory is left.');
+    }
     return await scripted.start(request, signal);
   });
   return {
