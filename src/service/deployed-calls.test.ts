@@ -405,4 +405,31 @@ describe('calls of deployments, through the whole service', () => {
     assert.match(await ignored({}), /enable_thinking/);
     assert.doesNotMatch(await ignored({ enable_thinking: false }), /enable_thinking/);
   });
+
+  test('where its model can, it thinks by default in every dialect, and the request may say otherwise', async () => {
+    const name = await deploy({ model_name: 'svc-plus', capacity: 1, suffix: 'thinks', enable_thinking: true });
+    const messages = user(says('so', '</think>', 'yes'));
+    for (const [path, body, otherwise, thought] of [
+      [CHAT, { messages }, { enable_thinking: false }, /"reasoning_content":"so/],
+      [MESSAGES, { messages, max_tokens: 99 }, { thinking: { type: 'disabled' } }, /"type":"thinking"/],
+      [RESPONSES, { input: messages[0]?.content }, { reasoning: { effort: 'none' } }, /"type":"reasoning"/],
+      [GENERATION, { input: { messages } }, { parameters: { enable_thinking: false } }, /"reasoning_content":"so/],
+    ] as const) {
+      const answer = await ask('POST', path, { model: name, ...body });
+      assert.equal(answer.status, 200, answer.text);
+      assert.match(answer.text, thought, path);
+      assert.doesNotMatch((await ask('POST', path, { model: name, ...body, ...otherwise })).text, thought, path);
+    }
+    const plain = await deploy({ model_name: 'svc-plus', capacity: 1, suffix: 'plain' });
+    assert.doesNotMatch((await ask('POST', CHAT, { model: plain, messages })).text, /"reasoning_content":"so/);
+  });
+
+  test('tokens of thought are reserved apart', async () => {
+    const ptu_capacity = { ...PTU, thinking_output_tpm: 0 };
+    const name = await deploy({ model_name: 'svc-plus', plan: 'ptu', ptu_capacity, suffix: 'apart' });
+    assert.equal((await chat(name)).status, 200);
+    const thinking = await chat(name, 'Hi', { enable_thinking: true });
+    assert.equal(thinking.status, 429, thinking.text);
+    assert.match(thinking.text, /thinking_output_tpm: deployment svc-plus-apart has 0 tokens per minute\)/);
+  });
 });
