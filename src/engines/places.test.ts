@@ -118,6 +118,26 @@ describe('places at a server', () => {
     for (const each of [...live, ...waiting]) (await each)();
   });
 
+  it('go to reserved requests first, which are not refused because live ones wait, and wait for longer', async () => {
+    const places = place(1, { queuePlacesMax: 2, queueWaitMsMax: 5 });
+    const reserved = () => ({
+      owner: { workspace: 'w', key: 'r', priority: 'reserved' as const },
+      signal: new AbortController().signal,
+    });
+    const order: string[] = [];
+    const free = await places.take(1, asker());
+    const live = ['a', 'b'].map((key) => places.take(1, asker(key)));
+    await assert.rejects(places.take(1, asker('c')), { kind: 'overloaded' });
+    const kept = places.take(1, reserved()).then((give) => (order.push('reserved'), give));
+    for (const each of live) await assert.rejects(each, { kind: 'overloaded' }, 'they waited for too long');
+    await assert.rejects(places.take(1, asker()), { kind: 'overloaded' }, 'a later one did, too');
+    const late = places.take(1, asker()).then((give) => (order.push('live'), give));
+    free();
+    (await kept)();
+    (await late)();
+    assert.deepEqual(order, ['reserved', 'live']);
+  });
+
   it('are waited for longer by a background request', async () => {
     const places = place(1, { queueWaitMsMax: 5 });
     const free = await places.take(1, asker());

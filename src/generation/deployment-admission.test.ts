@@ -125,13 +125,20 @@ describe('admission to a deployment', () => {
     await assert.rejects(run(deployment, { input: 1 }), refused('token-quota', /\(output_tpm/));
   });
 
-  it('keeps what was produced of a run that broke off, and nothing of one that did not begin', async () => {
-    const { admit, run } = createRoom();
+  it('keeps what was produced of a run that broke off', async () => {
+    const { run } = createRoom();
     const deployment = reservedRecord({ ptu: { inputTpm: 600, outputTpm: 10, thinkingOutputTpm: 600 } });
-    const refusedByEngine = await admit(deployment);
-    refusedByEngine.release({ promptTokens: 0, cachedTokens: 0, completionTokens: 0 }, 'failed');
     await run(deployment, { answer: 10, how: 'failed' });
     await assert.rejects(run(deployment), refused('token-quota', /output_tpm: deployment m-ours has 10/));
+  });
+
+  it('takes nothing for a run that did not begin', async () => {
+    const { admit, run } = createRoom();
+    const deployment = reservedRecord({ ptu: { inputTpm: 20, outputTpm: 600, thinkingOutputTpm: 600 } });
+    await run(deployment, { input: 10 });
+    (await admit(deployment)).release({ promptTokens: 0, cachedTokens: 0, completionTokens: 0 }, 'failed');
+    await run(deployment, { input: 10 });
+    await assert.rejects(run(deployment), refused('token-quota', /input_tpm: deployment m-ours has 20/));
   });
 
   it('counts the runs of one request as one, and refuses only the first', async () => {

@@ -48,11 +48,15 @@ describe('quotas per minute', () => {
   });
 
   it('follow another limit at once, and one that is taken away', async () => {
-    const { quotas } = createRoom();
+    const { quotas, pass } = createRoom();
     const amounts = { rpm_limit: 1 };
     const ask = (limits: object) => quotas.take({ subject: 's', limits, amounts });
     assert.equal(await ask({ rpm_limit: 1 }), undefined);
     assert.deepEqual(await ask({ rpm_limit: 1 }), { kind: 'rpm_limit', limit: 1, retryAfterSeconds: 60 });
+    pass(1);
+    assert.equal((await ask({ rpm_limit: 120 }))?.kind, 'rpm_limit', 'nothing more is there, but it flows faster');
+    pass(1);
+    assert.equal(await ask({ rpm_limit: 120 }), undefined);
     assert.equal(await ask({}), undefined);
     assert.equal((await ask({ rpm_limit: 0 }))?.kind, 'rpm_limit');
     assert.equal((await ask({ rpm_limit: 0 }))?.retryAfterSeconds, 600, 'which is never');

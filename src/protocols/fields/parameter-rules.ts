@@ -1,5 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { LOGIT_BIAS_ENTRIES_MAX, LOGIT_BIAS_MAX, STOP_CODE_POINTS_MAX, TOKEN_ID_MAX } from '../../core/limits.ts';
+import { isPresent } from '../../lib/present.ts';
 import { refuse } from '../parse.ts';
 import type { WireMessage } from './message-schema.ts';
 import type { ChatFields, WireStop } from './parameter-schema.ts';
@@ -23,9 +24,12 @@ export function checkParameters(fields: ChatFields, entry: ModelEntry, place: Pl
   }
 }
 
-/** Whether there is no place for a thought in what is asked for. */
-export const excludesThought = (fields: Pick<ChatFields, 'messages' | 'response_format'>): boolean =>
-  isContinued(fields) || fields.response_format?.type === 'json_object';
+/** Whether there is no place for a thought in what is asked for: with one, it would be refused. */
+export function excludesThought(fields: Pick<ChatFields, 'messages' | 'response_format' | 'tool_choice'>): boolean {
+  const { tool_choice: choice, response_format: format } = fields;
+  const isForced = isPresent(choice) && typeof choice !== 'string';
+  return isForced || isContinued(fields) || format?.type === 'json_object';
+}
 
 export function checkStop(stop: WireStop, at: string): void {
   const strings = typeof stop === 'string' ? [stop] : (stop ?? []);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../../test/until.ts';
 import { createMessageCalls } from '../../lib/message-calls.ts';
 import type { MessageCalls } from '../../lib/message-calls.ts';
 import { errorCodec } from '../../core/error-codec.ts';
@@ -67,9 +68,6 @@ test('what answers use is told without another request', async () => {
   const ask = { ...wish, amounts: { output_tpm: 0 } };
   await worker.take(ask);
   worker.spend('s', { output_tpm: 12 });
-  const deadline = performance.now() + 20_000;
-  while (!(await quotas.take(ask))) {
-    assert.ok(performance.now() < deadline, 'nobody told');
-    await new Promise((again) => setTimeout(again, 10));
-  }
+  const shortage = await until('what was told', { withinMs: 20_000 }, () => quotas.take(ask));
+  assert.equal(shortage.kind, 'output_tpm');
 });

@@ -11,8 +11,10 @@ import { checkMetadata } from '../../../resources/conversations/rules.ts';
 import type { Responses, Turn, TurnWish } from '../../../resources/responses/response.ts';
 import { isPresent } from '../../../lib/present.ts';
 import { withDefaultThinking } from '../../fields/default-thinking.ts';
+import { excludesThought } from '../../fields/parameter-rules.ts';
 import { parse, parseBody } from '../../parse.ts';
 import { furtherFields } from '../chat-completions/further-fields.ts';
+import { chatFields } from './chat-fields.ts';
 import { checkFiles } from '../items/check-files.ts';
 import { checkResults } from '../items/check-results.ts';
 import { itemsOf } from '../items/items-of.ts';
@@ -75,7 +77,7 @@ export function readAsked(
     strict,
     heard: forwardedOf(entry),
   });
-  const wire = withDefaultThinking(written, entry, saysHow(written));
+  const wire = entry.thinksByDefault ? withDefaultThinking(written, entry, saysHow(written)) : written;
   checkRules(wire);
   checkMetadata(metadataOf(wire.metadata, 'metadata'));
   const { input: said } = wire;
@@ -107,8 +109,8 @@ export function readAsked(
 }
 
 /** Of thinking, in this interface's own word; or asks for what no thought can stand beside. */
-const saysHow = ({ reasoning, text }: ResponseWire): boolean =>
-  isPresent(reasoning?.effort) || text?.format?.type === 'json_object';
+const saysHow = (wire: ResponseWire): boolean =>
+  isPresent(wire.reasoning?.effort) || excludesThought(chatFields(wire).fields);
 
 /** So many items that not all were read: nobody has counted their tokens. */
 const tooLong = ({ history, olderItems }: Before, contextTokens: number): ServiceError =>
