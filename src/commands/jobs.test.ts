@@ -180,6 +180,23 @@ describe('parley jobs', () => {
     await assert.rejects(run('cancel job_none'), { kind: 'not-found' });
   });
 
+  it('takes what a job works for in place of its id, and of a batch its work', async () => {
+    await put('batch_1', { kind: 'batch-callback' });
+    const [work, reading] = [await put('batch_1'), await put('file-fe-2', { kind: 'extract' })];
+    assert.equal(JSON.parse(await run('show batch_1 --json')).id, work);
+    assert.equal(JSON.parse(await run('show file-fe-2 --json')).id, reading);
+    assert.equal(await run('cancel batch_1'), `${work} is being cancelled\n`);
+    assert.deepEqual(
+      (await server.jobs.list({ limit: 9 })).map(({ kind, isCancelled }) => [kind, isCancelled]),
+      [
+        ['extract', false],
+        ['batch', true],
+        ['batch-callback', false],
+      ],
+    );
+    await assert.rejects(run('cancel batch_2'), { kind: 'not-found' });
+  });
+
   it('watches without a terminal: a line for each job that is new or has changed, until Ctrl-C', async () => {
     const id = await put('batch_1');
     const text = await run('list --watch', {

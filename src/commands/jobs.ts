@@ -30,10 +30,12 @@ export interface JobsCommandNeeds {
 /** Ours, in ms: between two looks of a watch. */
 const WATCH_MS = 1_000;
 
+const ID = 'of the job, or of the batch, file or response that it works for';
+
 /** `parley jobs`: what goes on in the background. Scripts read `--json`: a value a line and nothing else. */
 export function jobsCommand(needs: JobsCommandNeeds): Command {
   return new Command('jobs')
-    .description('see and cancel work that goes on in the background: batches, extraction, responses')
+    .description('see and cancel work that goes on in the background: batches, their callbacks, extraction, responses')
     .addCommand(listCommand(needs))
     .addCommand(showCommand(needs))
     .addCommand(cancelCommand(needs));
@@ -72,7 +74,7 @@ function listCommand(needs: JobsCommandNeeds): Command {
 function showCommand(needs: JobsCommandNeeds): Command {
   return new Command('show')
     .description('show one job')
-    .argument('<id>', 'as in the list')
+    .argument('<id>', ID)
     .option('--json', 'one JSON object; with --watch, one a line for each change')
     .option('--watch', 'go on showing it until it ends')
     .action(async (id: string, { json, watch }: ShowOptions, command: Command) => {
@@ -91,7 +93,7 @@ function showCommand(needs: JobsCommandNeeds): Command {
 function cancelCommand(needs: JobsCommandNeeds): Command {
   return new Command('cancel')
     .description('end a job; a running server follows within a few seconds')
-    .argument('<id>', 'as in the list')
+    .argument('<id>', ID)
     .option('--json', 'one JSON object')
     .action(async (id: string, { json }: { readonly json?: true }, command: Command) => {
       await withJobs(needs, command, async (jobs) => {

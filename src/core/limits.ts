@@ -948,6 +948,9 @@ export const JOBS_AT_ONCE_DEFAULT = 8;
 /** Ours: waiting jobs that one process ends at a time because they were cancelled; for that they need no place. Beyond: they wait. */
 export const JOBS_CANCELLED_AT_ONCE = 16;
 
+/** Ours: the part of a kind's places in a process that one workspace never takes, whole places only. Beyond: its jobs wait. */
+export const JOBS_PART_OF_OTHERS = 0.25;
+
 /** Ours: ms between looks for jobs that are due, and for those among one's own that another process has cancelled. */
 export const JOB_LOOK_MS = 1_000;
 

@@ -92,6 +92,34 @@ describe('the worker of jobs', () => {
     assert.equal(handler.runs.length, 3);
   });
 
+  it('begins with those of whom nothing runs, and leaves the last places to others', async () => {
+    const other = { region: 'cn-beijing', workspace: 'other', keyId: 'key_2' } as const;
+    for (const [priority, subject] of ['a1', 'a2', 'a3', 'a4'].entries()) await world.put(subject, { priority });
+    world.begin({ batch: { atOnce: 4, run: handler.run } });
+    await pass(LONG_MS);
+    const begun = () => handler.runs.map(({ job }) => job.subject).join();
+    assert.equal(begun(), 'a1,a2,a3');
+    await world.put('b1', { owner: other, priority: 8 });
+    await world.put('b2', { owner: other, priority: 9 });
+    await pass(JOB_LOOK_MS);
+    assert.equal(begun(), 'a1,a2,a3,b1');
+    handler.runs[0]?.finish();
+    await pass(0);
+    assert.equal(begun(), 'a1,a2,a3,b1,a4', 'with something of both, the oldest comes');
+    handler.runs[3]?.finish();
+    await pass(0);
+    assert.equal(begun(), 'a1,a2,a3,b1,a4,b2');
+  });
+
+  it('takes turns between workspaces where there are few places', async () => {
+    const other = { region: 'cn-beijing', workspace: 'other', keyId: 'key_2' } as const;
+    for (const [priority, subject] of ['a1', 'a2', 'a3'].entries()) await world.put(subject, { priority });
+    await world.put('b1', { owner: other, priority: 9 });
+    world.begin({ batch: { atOnce: 2, run: handler.run } });
+    await pass(LONG_MS);
+    assert.equal(handler.runs.map(({ job }) => job.subject).join(), 'a1,b1');
+  });
+
   it('keeps a job for as long as it works at it, and tells how far that is', async () => {
     const id = await world.put('long');
     world.begin({ batch: handler });

@@ -9,13 +9,14 @@ import {
   JOB_SWEEP_PAGE_MAX,
   JOBS_AT_ONCE_DEFAULT,
   JOBS_CANCELLED_AT_ONCE,
+  JOBS_PART_OF_OTHERS,
 } from '../core/limits.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { every as systemEvery, type Every } from '../lib/every.ts';
 import type { JobBell } from '../resources/jobs/job-bell.ts';
-import type { JobStore } from '../store/jobs.ts';
+import type { JobCrowd, JobStore } from '../store/jobs.ts';
 import { attempt } from './attempt.ts';
 import type { JobHandlers } from './handler.ts';
 import { holdLease, type JobLease } from './job-lease.ts';
@@ -94,13 +95,19 @@ export function startJobWorker(needs: JobWorkerNeeds): JobWorker {
 
   const claim = async (): Promise<JobRecord | undefined> => {
     const now = clock.now();
-    return await jobs.claim({
+    const running = [...held.values()];
+    const wish = {
       leaseOwner,
       leaseUntil: now + timing.leaseMs,
       now,
-      ...roomFor([...held.values()], handlers),
+      ...roomFor(running, handlers),
       except: [...held.keys()],
-    });
+    };
+    const crowds = crowdsOf(running, handlers);
+    if (crowds.length === 0) return await jobs.claim(wish);
+    // Those come first of whom nothing runs here.
+    const first = await jobs.claim({ ...wish, exceptOf: crowds });
+    return first ?? (await jobs.claim({ ...wish, exceptOf: crowds.filter(({ isFull }) => isFull) }));
   };
 
   const stopCancelled = async (): Promise<void> => {
@@ -170,6 +177,23 @@ function roomFor(held: readonly Held[], handlers: JobHandlers): { kinds: JobKind
   const ending = held.filter(({ job }) => job.isCancelled).length;
   const canEnd = ending < JOBS_CANCELLED_AT_ONCE;
   return { kinds: canEnd ? served.filter(isFree) : [], cancelledKinds: canEnd ? served : [] };
+}
+
+/** Of whom something runs here; `isFull`: the last places of the kind are for others. */
+function crowdsOf(held: readonly Held[], handlers: JobHandlers): readonly (JobCrowd & { readonly isFull: boolean })[] {
+  const counts = new Map<string, JobCrowd & { count: number }>();
+  for (const { job } of held) {
+    if (job.isCancelled) continue;
+    const { kind, owner } = job;
+    const name = JSON.stringify([kind, owner.region, owner.workspace]);
+    const counted = counts.get(name) ?? { kind, region: owner.region, workspace: owner.workspace, count: 0 };
+    counted.count += 1;
+    counts.set(name, counted);
+  }
+  return [...counts.values()].map(({ count, ...crowd }) => {
+    const atOnce = handlers[crowd.kind]?.atOnce ?? JOBS_AT_ONCE_DEFAULT;
+    return { ...crowd, isFull: count >= atOnce - Math.floor(atOnce * JOBS_PART_OF_OTHERS) };
+  });
 }
 
 async function within(ms: number, every: Every, work: Promise<unknown>): Promise<void> {

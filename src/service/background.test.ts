@@ -62,8 +62,10 @@ describe('responses in the background', () => {
     const quiet = () => undefined;
     const log = { info: quiet, warn: quiet, error: quiet };
     const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off', PARLEY_PORT: '0' };
+    // Sooner than in earnest, so that nobody waits for what one of them has to find out.
+    const jobTiming = { renewMs: 100, lookMs: 100 };
     for (let at = 0; at < 2; at++) {
-      const service = await createService(loadConfig({ env }).config, { log });
+      const service = await createService(loadConfig({ env }).config, { log, jobTiming });
       services.push(service);
       urls.push((await service.listen())[0]?.url ?? assert.fail());
     }

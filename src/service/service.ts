@@ -10,8 +10,7 @@ import type { ResolvedModel } from '../catalogue/model.ts';
 import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
-import { hostRulesOf, listenersOf, regionsOf } from '../config/regions.ts';
-import type { Listener as ConfiguredListener, RegionConfig } from '../config/regions.ts';
+import { listenersOf, regionsOf } from '../config/regions.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
@@ -85,6 +84,8 @@ import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
+import type { ReachedRegion } from './addresses.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { createCalledEngines } from './deployed/called-engines.ts';
 import { createDeployedEngines } from './deployed/deployed-engines.ts';
@@ -138,10 +139,7 @@ export interface ListenAddress {
   /** What the address itself leads to, without a host name that says otherwise. */
   readonly region: RegionId;
   readonly url: string;
-  readonly regions: readonly {
-    readonly id: RegionId;
-    readonly hosts: readonly { readonly pattern: string; readonly isDeprecated: boolean }[];
-  }[];
+  readonly regions: readonly ReachedRegion[];
 }
 
 export interface Service {
@@ -519,43 +517,6 @@ async function preferredProgram(
     log.info('a server program runs our weights', { program: path, version });
   }
   return path;
-}
-
-/** Listeners and host rules in http's words. */
-function addressesOf(config: Config, { isShared }: { isShared: boolean }) {
-  return {
-    listeners: listenersOf(config).map(({ host, port, fallback: { id, deprecated } }) => ({
-      host,
-      port,
-      region: id,
-      isShared,
-      ...toDeprecation(deprecated),
-    })),
-    hosts: hostRulesOf(config).map(({ pattern, id, deprecated }) => ({
-      pattern,
-      region: id,
-      ...toDeprecation(deprecated),
-    })),
-  };
-}
-
-const toDeprecation = (deprecated: RegionConfig['deprecated']) =>
-  deprecated
-    ? { deprecated: { since: Math.floor(Date.parse(deprecated.since) / 1000), successor: deprecated.link } }
-    : {};
-
-/** An address that stands for all of a machine is none to call. */
-const reachableAs = (url: string): string => url.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//localhost:');
-
-/** The regions of a socket in the order of the configuration, each with the names that lead to it; those to go are last. */
-function reachedBy(listener: ConfiguredListener | undefined, config: Config): ListenAddress['regions'] {
-  const rules = hostRulesOf(config).toSorted((one, other) => Number(!!one.deprecated) - Number(!!other.deprecated));
-  return (listener?.regions ?? []).map(({ id }) => ({
-    id,
-    hosts: rules
-      .filter((rule) => rule.id === id)
-      .map(({ pattern, deprecated }) => ({ pattern, isDeprecated: deprecated !== undefined })),
-  }));
 }
 
 /** Made at the first start; opens /ready and /metrics to machines elsewhere. */

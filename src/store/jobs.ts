@@ -1,5 +1,6 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { JobKind, JobProgress, JobRecord, JobState } from '../core/job.ts';
+import type { RegionId } from '../core/region.ts';
 import type { Run } from './run.ts';
 import type { Database } from './schema/database.ts';
 import type { JobsTable } from './schema/jobs.ts';
@@ -18,6 +19,13 @@ export interface JobPage {
   readonly limit: number;
 }
 
+/** The jobs of a kind in a workspace and region. */
+export interface JobCrowd {
+  readonly kind: JobKind;
+  readonly region: RegionId;
+  readonly workspace: string;
+}
+
 export interface JobClaim {
   /** Names the process. */
   readonly leaseOwner: string;
@@ -28,6 +36,8 @@ export interface JobClaim {
   readonly cancelledKinds?: readonly JobKind[];
   /** Ids of jobs that this process still has to do with, whatever the store says of them. */
   readonly except?: readonly string[];
+  /** Whose jobs of a kind are left for later, unless they were cancelled. */
+  readonly exceptOf?: readonly JobCrowd[];
 }
 
 /** Whoever runs a job says so with `leaseOwner`; when another one has it by now, nothing is changed. */
@@ -313,7 +323,7 @@ type Candidate = Pick<Selectable<JobsTable>, 'id' | 'due_at' | 'attempt' | 'stat
 
 async function listDue(
   db: Kysely<Database>,
-  { now, leaseUntil, kinds, cancelledKinds = [], except = [] }: JobClaim,
+  { now, leaseUntil, kinds, cancelledKinds = [], except = [], exceptOf = [] }: JobClaim,
 ): Promise<readonly Candidate[]> {
   if (kinds.length + cancelledKinds.length === 0) return [];
   let query = db
@@ -341,6 +351,16 @@ async function listDue(
     .orderBy('id')
     .limit(CANDIDATES);
   if (except.length > 0) query = query.where('id', 'not in', [...except]);
+  for (const { kind, region, workspace } of exceptOf) {
+    query = query.where((eb) =>
+      eb.or([
+        eb('kind', '<>', kind),
+        eb('workspace', '<>', workspace),
+        eb('region', '<>', region),
+        eb('is_cancelled', '=', 1),
+      ]),
+    );
+  }
   return await query.execute();
 }
 

@@ -145,6 +145,14 @@ for (const { name, dialect } of DIALECTS) {
       await clear();
     });
 
+    it('tells its owner when the operator cancelled it', async () => {
+      const file = await put();
+      await handler(() => assert.fail('nobody reads it')).cancel?.(await jobOf(file));
+      const reason = 'The file was not read: the operator of the service has cancelled that.';
+      assert.deepEqual(await stateOf(file), { state: 'failed', reason });
+      await clear();
+    });
+
     it('leaves nothing of an attempt that broke off between the text and its record', async () => {
       const file = await put();
       const parse = () => Promise.reject(new Error('the process is gone'));

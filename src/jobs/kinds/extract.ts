@@ -52,7 +52,7 @@ export function extractJob({ store, blobs, extract, ids, clock }: ExtractNeeds):
 
     giveUp: (job) =>
       fail(job.subject, 'The file could not be read, for a reason that is not its own. Please send it again.'),
-    cancel: (job) => fail(job.subject, 'Reading the file was cancelled by the operator of the service.'),
+    cancel: (job) => fail(job.subject, 'The file was not read: the operator of the service has cancelled that.'),
   };
 }
 

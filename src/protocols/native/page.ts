@@ -1,5 +1,5 @@
-import { z } from 'zod';
 import { PAGE_NUMBER_MAX, PAGE_SIZE_MAX } from '../../core/limits.ts';
+import { countField as whole } from '../fields/list-query.ts';
 import type { RuleTexts } from '../parse.ts';
 
 /** Which part of a list is wanted; pages count from 1. */
@@ -7,13 +7,6 @@ export interface Page {
   readonly number: number;
   readonly size: number;
 }
-
-const whole = (max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(max));
 
 /** Fields of a query that asks for a page. */
 export const pageFields = (sizeMax: number, sizeDefault = 10) => ({

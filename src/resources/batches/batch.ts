@@ -1,7 +1,7 @@
-import type { BatchCounts, BatchEnd, BatchProblem, BatchStatus, LineResult, ResultKind } from '../../core/batch.ts';
+import type { BatchCounts, BatchEnd, BatchProblem, LineResult, ResultKind } from '../../core/batch.ts';
 import type { Owner } from '../../core/context.ts';
 import type { Metadata } from '../../core/item.ts';
-import type { BatchRecord } from '../../store/batches.ts';
+import type { BatchList, BatchRecord } from '../../store/batches.ts';
 
 /** Pairs of a batch's metadata that say something to us. wire.md E9.3. */
 export const BATCH_NAME = 'ds_name';
@@ -17,19 +17,6 @@ export interface BatchWish {
   readonly metadata: Metadata;
 }
 
-export interface BatchListWish {
-  readonly limit: number;
-  /** The id that the page before ended with. */
-  readonly after?: string | undefined;
-  /** Part of its name; upper and lower case are the same. */
-  readonly name?: string | undefined;
-  readonly inputFileIds?: readonly string[] | undefined;
-  readonly statuses?: readonly BatchStatus[] | undefined;
-  /** At or after, and at or before, in UTC milliseconds. */
-  readonly createdFrom?: number | undefined;
-  readonly createdTo?: number | undefined;
-}
-
 /** Batches of one workspace in one region, for their owners; anybody else's are not there. */
 export interface Batches {
   /**
@@ -40,7 +27,7 @@ export interface Batches {
   /** @throws ServiceError `not-found`. */
   find(owner: Owner, id: string): Promise<BatchRecord>;
   /** The newest first; of the last 30 days. @throws ServiceError `invalid-request` where `after` is no id. */
-  list(owner: Owner, wish: BatchListWish): Promise<readonly BatchRecord[]>;
+  list(owner: Owner, wish: BatchList): Promise<readonly BatchRecord[]>;
   /** It ends soon, with what came of its lines until then. @throws ServiceError `not-found`; `conflict` where it has ended. */
   cancel(owner: Owner, id: string): Promise<BatchRecord>;
 }

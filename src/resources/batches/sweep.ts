@@ -2,7 +2,8 @@ import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { BATCH_RESULTS_REMOVED_MAX, FILE_LOOK_MS, FILE_SWEEP_PAGE_MAX } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
+import type { Every } from '../../lib/every.ts';
+import { startSweeper, type Sweeper } from '../../lib/sweeper.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface BatchSweepNeeds {
@@ -12,33 +13,14 @@ export interface BatchSweepNeeds {
   readonly every?: Every;
 }
 
-export interface BatchSweeper {
-  /** Removes nothing more from here on; resolves when what is being removed is. */
-  close(): Promise<void>;
-}
-
 /** Removes the lines of batches whose process ended before it could: now and from time to time. One process does it. */
-export function startBatchSweep({ log, every = systemEvery, ...needs }: BatchSweepNeeds): BatchSweeper {
-  let isClosed = false;
-  let running: Promise<void> | undefined;
-  const look = (): void => {
-    running ??= sweepLines(needs, () => isClosed)
-      .then(() => undefined)
-      .catch((error: unknown) => log.warn('lines of batches could not be swept', { error: String(error) }))
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  const stop = every(FILE_LOOK_MS, look);
-  look();
-  return {
-    async close() {
-      isClosed = true;
-      stop();
-      await running;
-    },
-  };
-}
+export const startBatchSweep = ({ log, every, ...needs }: BatchSweepNeeds): Sweeper =>
+  startSweeper({
+    everyMs: FILE_LOOK_MS,
+    sweep: (isOver) => sweepLines(needs, isOver),
+    onFailure: (error) => log.warn('lines of batches could not be swept', { error: String(error) }),
+    every,
+  });
 
 /** @returns of how many batches. */
 export async function sweepLines(

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Sweeper } from '../../lib/sweeper.ts';
 import { sqliteDialect } from '../../store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { storeRun } from '../responses/__fixtures__/store-run.ts';
 import { startRetention } from './retention.ts';
-import type { Retention, RetentionNeeds } from './retention.ts';
+import type { RetentionNeeds } from './retention.ts';
 
 /** Looks again and again: what is removed is removed beside whoever looks. */
 async function until(what: string, look: () => Promise<boolean>): Promise<void> {
@@ -24,9 +25,9 @@ const clock = { now: () => nowMs, monotonic: () => 0 };
 let store: Store;
 let looks: (() => void)[];
 let said: string[];
-let retention: Retention | undefined;
+let retention: Sweeper | undefined;
 
-const start = (days: Partial<RetentionNeeds>, other: Store = store): Retention => {
+const start = (days: Partial<RetentionNeeds>, other: Store = store): Sweeper => {
   const log = { info: (text: string) => said.push(text), warn: (text: string) => said.push(text) };
   const every = (_ms: number, run: () => void) => {
     looks.push(run);

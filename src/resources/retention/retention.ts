@@ -2,7 +2,8 @@ import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { OPERATOR_PAGE_MAX, RETENTION_LOOK_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
+import type { Every } from '../../lib/every.ts';
+import { startSweeper, type Sweeper } from '../../lib/sweeper.ts';
 import type { Store } from '../../store/store.ts';
 import { removeConversation, removeResponse } from '../conversations/remove.ts';
 
@@ -17,36 +18,18 @@ export interface RetentionNeeds {
   readonly every?: Every;
 }
 
-export interface Retention {
-  /** Removes nothing more from here on; resolves when what is being removed is. */
-  close(): Promise<void>;
-}
-
 const DAY_MS = 86_400_000;
 
 /** Removes what has passed its age, now and every hour: beside the requests, never in one. */
-export function startRetention(needs: RetentionNeeds): Retention {
-  const { log, conversationsDays, responsesDays, every = systemEvery } = needs;
+export function startRetention(needs: RetentionNeeds): Sweeper {
+  const { log, conversationsDays, responsesDays, every } = needs;
   if (conversationsDays === undefined && responsesDays === undefined) return { close: () => Promise.resolve() };
-
-  let isClosed = false;
-  let running: Promise<void> | undefined;
-  const look = (): void => {
-    running ??= sweep(needs, () => isClosed)
-      .catch((error: unknown) => log.warn('what has passed its age could not be removed', { error: String(error) }))
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  const stop = every(RETENTION_LOOK_MS, look);
-  look();
-  return {
-    async close() {
-      isClosed = true;
-      stop();
-      await running;
-    },
-  };
+  return startSweeper({
+    everyMs: RETENTION_LOOK_MS,
+    sweep: (isOver) => sweep(needs, isOver),
+    onFailure: (error) => log.warn('what has passed its age could not be removed', { error: String(error) }),
+    every,
+  });
 }
 
 async function sweep(

@@ -138,7 +138,7 @@ describe('the lines of an input', () => {
   }
 
   it('are the same however it is cut', async () => {
-    const piece = fc.constantFrom('a', '"é"', '😀', '\n', '\r\n', ' ', '\ufeff', 'x'.repeat(30));
+    const piece = fc.constantFrom('a', '"é"', '😀', '\n', '\r\n', ' ', '\ufeff', 'x'.repeat(30), ' '.repeat(20));
     const bytes = fc.oneof(
       fc.array(piece, { maxLength: 30 }).map((pieces) => Buffer.from(pieces.join(''))),
       fc.uint8Array({ maxLength: 100 }).map((raw) => Buffer.from(raw)),
@@ -165,5 +165,22 @@ describe('the lines of an input', () => {
     assert.equal(lines.length, 1);
     assert.equal(lines[0]?.type, 'unreadable');
     assert.ok(held - before < 32 * piece, `${(held - before) / piece} MiB were held`);
+  });
+
+  it('take no time where they are blank, however many there are', async () => {
+    const pieces = 24;
+    const blank = '\r\n \n\n'.repeat(175_000);
+    async function* mostlyBlank(): AsyncGenerator<Uint8Array> {
+      for (let count = 0; count < pieces; count += 1) yield Uint8Array.from(Buffer.from(blank));
+      yield Uint8Array.from(Buffer.from('a'));
+    }
+    const startedAt = performance.now();
+    const lines = await Array.fromAsync(readLines(mostlyBlank(), { lineBytesMax: MAX }));
+    assert.deepEqual(
+      lines.map(({ line }) => line),
+      [pieces * 3 * 175_000 + 1],
+    );
+    // A fraction of a second; a good part of a minute where each is a line that is looked at.
+    assert.ok(performance.now() - startedAt < 4_000);
   });
 });

@@ -9,6 +9,7 @@ import type { FileRecord } from '../../../store/files.ts';
 import { json } from '../../endpoint.ts';
 import type { Endpoint, Reply } from '../../endpoint.ts';
 import { fileReply } from '../../fields/file-reply.ts';
+import { CREATED_TEXTS, countField, createdFields } from '../../fields/list-query.ts';
 import { takeFiles } from '../../fields/take-files.ts';
 import type { ZonedTime } from '../../fields/zoned-time.ts';
 import { ignoredHeader } from '../../ignored.ts';
@@ -137,25 +138,13 @@ function badPurpose({ message, kind, param }: ServiceError, log: RequestLog): Re
 
 const TEXTS = {
   limit: `Range of limit should be [1, ${FILE_LIST_MAX}]`,
-  create_after: 'create_after must be yyyyMMddHHmmss',
-  create_before: 'create_before must be yyyyMMddHHmmss',
+  ...CREATED_TEXTS,
 };
 
-function listQuery(time: ZonedTime) {
-  const moment = z
-    .string()
-    .transform((digits) => time.read(digits) ?? Number.NaN)
-    .refine(Number.isFinite);
-  return z.object({
+const listQuery = (time: ZonedTime) =>
+  z.object({
     after: z.string().optional(),
-    limit: z
-      .string()
-      .regex(/^\d{1,9}$/)
-      .transform(Number)
-      .pipe(z.int().min(1).max(FILE_LIST_MAX))
-      .default(FILE_LIST_MAX),
+    limit: countField(FILE_LIST_MAX).default(FILE_LIST_MAX),
     purpose: z.string().optional(),
-    create_after: moment.optional(),
-    create_before: moment.optional(),
+    ...createdFields(time),
   });
-}

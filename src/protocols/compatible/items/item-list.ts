@@ -1,15 +1,11 @@
 import { z } from 'zod';
 import type { Item, ItemPageWish } from '../../../core/item.ts';
 import { ITEM_PAGE_DEFAULT, ITEM_PAGE_MAX } from '../../../core/limits.ts';
+import { countField } from '../../fields/list-query.ts';
 import { parseBody } from '../../parse.ts';
 
 const PageQuery = z.object({
-  limit: z
-    .string()
-    .regex(/^\d{1,9}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(ITEM_PAGE_MAX))
-    .default(ITEM_PAGE_DEFAULT),
+  limit: countField(ITEM_PAGE_MAX).default(ITEM_PAGE_DEFAULT),
   order: z.enum(['asc', 'desc']).default('desc'),
   after: z.string().optional(),
   // What it asks for is told in any case.
