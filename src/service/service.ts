@@ -320,6 +320,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
+    isDeployed: (deployment) => directory.find(deployment, deployment.name) !== undefined,
   });
   directory.whenGone(ownMeter.forgetDeployment);
   const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };

@@ -16,12 +16,9 @@ const MEASURE = {
 } as const;
 const LABELS = 'region="cn-beijing",workspace="w",deployment="m-ours"';
 
-function createRoom(seriesMax?: number) {
+function createRoom(more: { readonly seriesMax?: number; readonly isThere?: () => boolean } = {}) {
   const registry = new Registry();
-  const metrics = createDeploymentMetrics([registry], {
-    firstByteBuckets: [0.001, 0.01],
-    ...(seriesMax === undefined ? {} : { seriesMax }),
-  });
+  const metrics = createDeploymentMetrics([registry], { firstByteBuckets: [0.001, 0.01], ...more });
   const lines = async (): Promise<readonly string[]> =>
     (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return { metrics, lines };
@@ -64,8 +61,21 @@ test('of one that is gone nothing is left, also when its last run ends later', a
   endOfNext();
 });
 
+test('what ends or begins when its deployment is gone makes no series', async () => {
+  let isThere = true;
+  const { metrics, lines } = createRoom({ isThere: () => isThere });
+  metrics.requestEnded(OURS, MEASURE);
+  const end = metrics.runStarted(OURS);
+  isThere = false;
+  metrics.forget(OURS);
+  metrics.requestEnded(OURS, MEASURE);
+  metrics.runStarted(OURS)();
+  end();
+  assert.deepEqual(await lines(), []);
+});
+
 test('there are no more series than there may be, however many names there are', async () => {
-  const { metrics, lines } = createRoom(2);
+  const { metrics, lines } = createRoom({ seriesMax: 2 });
   for (let at = 0; at < 10; at++) {
     metrics.requestEnded({ ...OURS, name: `m-${at}` }, MEASURE);
     metrics.runStarted({ ...OURS, name: `m-${at}` })();

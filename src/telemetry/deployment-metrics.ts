@@ -19,8 +19,14 @@ export function createDeploymentMetrics(
   registers: Registry[],
   {
     firstByteBuckets,
+    isThere = () => true,
     seriesMax = DEPLOYMENT_SERIES_MAX,
-  }: { readonly firstByteBuckets: number[]; readonly seriesMax?: number },
+  }: {
+    readonly firstByteBuckets: number[];
+    /** What goes on when its deployment is gone would make series that nobody removes. */
+    readonly isThere?: ((deployment: DeploymentName) => boolean) | undefined;
+    readonly seriesMax?: number;
+  },
 ): DeploymentMetrics {
   const requests = new Counter({
     name: 'parley_deployment_requests_total',
@@ -61,6 +67,7 @@ export function createDeploymentMetrics(
 
   return {
     requestEnded(deployment, measure) {
+      if (!isThere(deployment)) return;
       const name = labelsOf(deployment);
       const known = series.get(keyOf(deployment));
       const count = (counter: Counter, more: Labels, value: number): void => {
@@ -77,6 +84,7 @@ export function createDeploymentMetrics(
       known?.set('first byte', () => firstByte.remove(name));
     },
     runStarted(deployment) {
+      if (!isThere(deployment)) return () => undefined;
       const key = keyOf(deployment);
       const labels = labelsOf(deployment);
       const known = series.get(key);

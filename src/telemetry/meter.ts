@@ -23,8 +23,15 @@ export interface ReadableMeter extends Meter {
  *
  * @param operations The closed set of `operation` labels; whatever else is measured counts as `other`, so that no caller
  *   can make new series.
+ * @param isDeployed Whether there is such a deployment now: of one that is gone nothing is counted. Absent: there is.
  */
-export function createMeter({ operations }: { readonly operations: readonly string[] }): ReadableMeter {
+export function createMeter({
+  operations,
+  isDeployed,
+}: {
+  readonly operations: readonly string[];
+  readonly isDeployed?: (deployment: DeploymentName) => boolean;
+}): ReadableMeter {
   const known = new Set(operations);
   const registry = new Registry();
   const registers = [registry];
@@ -67,7 +74,10 @@ export function createMeter({ operations }: { readonly operations: readonly stri
     labelNames: ['kind', 'outcome'],
     registers,
   });
-  const deployments = createDeploymentMetrics(registers, { firstByteBuckets: FIRST_BYTE_BUCKETS });
+  const deployments = createDeploymentMetrics(registers, {
+    firstByteBuckets: FIRST_BYTE_BUCKETS,
+    isThere: isDeployed,
+  });
 
   return {
     deploymentRunStarted: deployments.runStarted,

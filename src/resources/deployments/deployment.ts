@@ -12,7 +12,8 @@ import type {
 
 /** What is wanted of one: `capacity` of plans with engines of their own, `ptu` of reserved tokens, and never the other. */
 export interface CapacityWish {
-  readonly capacity?: number | undefined;
+  /** A text is what stood in the place of a number, as it is told to its caller. */
+  readonly capacity?: number | string | undefined;
   readonly ptu?: PtuCapacity | undefined;
 }
 

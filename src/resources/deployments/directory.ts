@@ -1,11 +1,13 @@
-import type { Owner } from '../../core/context.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { DEPLOYMENT_PICTURE_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import { every as systemEvery, type Every } from '../../lib/every.ts';
 import type { Store } from '../../store/store.ts';
 
-type Place = Pick<Owner, 'region' | 'workspace'>;
+interface Place {
+  readonly region: string;
+  readonly workspace: string;
+}
 
 /**
  * All deployments as this process knows them, so that a call finds one without asking the store. A change that is made here

@@ -10,7 +10,7 @@ test('takes every whole capacity from 0 to 999', () => {
   for (const capacity of [0, 1, 999]) assert.deepEqual(wantedOf({ capacity }, MU), { capacity, ptu: undefined });
 });
 
-for (const capacity of [-1, 1000, 1.5, Number.NaN, 1e300]) {
+for (const capacity of [-1, 1000, 1.5, Number.NaN, Infinity, 1e300, '"1"', 'an object']) {
   test(`refuses a capacity of ${capacity} in the words of the specification`, () => {
     assert.throws(() => wantedOf({ capacity }, MU), {
       kind: 'invalid-request',

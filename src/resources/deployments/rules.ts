@@ -54,14 +54,13 @@ export function wantedOf(
   }
   if (ptu) throw unused('ptu_capacity', rules.plan, 'capacity');
   if (capacity === undefined) throw needed('capacity', rules.plan);
-  checkCapacity(capacity, rules);
-  return { capacity, ptu: undefined };
+  return { capacity: checkedCapacity(capacity, rules), ptu: undefined };
 }
 
 /** Specification, Errors: its words, with our figures. */
-function checkCapacity(capacity: number, { baseCapacity, capacityMax }: CapacityRules): void {
-  const isWhole = Number.isSafeInteger(capacity) && capacity % baseCapacity === 0;
-  if (isWhole && capacity >= 0 && capacity <= capacityMax) return;
+function checkedCapacity(capacity: number | string, { baseCapacity, capacityMax }: CapacityRules): number {
+  const isWhole = typeof capacity === 'number' && Number.isSafeInteger(capacity) && capacity % baseCapacity === 0;
+  if (isWhole && capacity >= 0 && capacity <= capacityMax) return capacity;
   const rule = `larger than or equal to 0 and multiples of ${baseCapacity} and less than ${capacityMax + 1}`;
   throw new ServiceError('invalid-request', `Invalid capacity (${capacity}), capacity must be ${rule}!`, {
     param: 'capacity',

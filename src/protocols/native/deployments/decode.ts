@@ -4,7 +4,7 @@ import { DEPLOYMENT_PLANS, DEPLOYMENT_STATUSES } from '../../../core/deployment.
 import { ServiceError } from '../../../core/error.ts';
 import { isPresent, present } from '../../../lib/present.ts';
 import type { CapacityWish, DeploymentDraft } from '../../../resources/deployments/deployment.ts';
-import { missing, refuse } from '../../parse.ts';
+import { missing, refuse, shown } from '../../parse.ts';
 import type { CreateWire, ThrottleWire } from './schema.ts';
 import { WIRE_STATUSES } from './schema.ts';
 
@@ -37,7 +37,7 @@ export function decodeDraft(wire: CreateWire): DeploymentDraft {
 }
 
 interface CapacityWire {
-  readonly capacity?: number | null | undefined;
+  readonly capacity?: unknown;
   readonly ptu_capacity?:
     | {
         readonly input_tpm: number;
@@ -52,7 +52,8 @@ export function decodeCapacity({ capacity, ptu_capacity: ptu }: CapacityWire): C
   const decoded: PtuCapacity | undefined = ptu
     ? { inputTpm: ptu.input_tpm, outputTpm: ptu.output_tpm, thinkingOutputTpm: ptu.thinking_output_tpm }
     : undefined;
-  return present({ capacity, ptu: decoded });
+  const asSent = typeof capacity === 'number' || !isPresent(capacity) ? capacity : shown(capacity);
+  return present({ capacity: asSent, ptu: decoded });
 }
 
 /** Null takes a limit away. @throws ServiceError `invalid-request` where neither is there. */

@@ -232,7 +232,6 @@ for (const [change, says] of [
   [{ model_name: 5 }, /^model_name must be a string, got 5\.$/],
   [{ plan: 'lora' }, /^plan lora is not served.*plan must be one of cu, mu, ptu \(plan: "lora"\)$/],
   [{ plan: 'x' }, /^plan must be one of cu, mu, ptu \(plan: "x"\)$/],
-  [{ capacity: '2' }, /^capacity must be a number, got "2"\.$/],
   [{ ptu_capacity: { ...PTU, output_tpm: undefined } }, /^Required parameter\(ptu_capacity\.output_tpm\) missing/],
   [{ ptu_capacity: { ...PTU, input_tpm: -1 } }, /^ptu_capacity\.input_tpm must be at least 0, got -1\.$/],
   [{ ptu_capacity: { ...PTU, input_tpm: '1' } }, /^ptu_capacity\.input_tpm must be a number, got "1"\.$/],
@@ -251,6 +250,20 @@ for (const [change, says] of [
     assert.deepEqual(house.calls, []);
   });
 }
+
+test('hands on what stands in the place of a capacity, for the specification’s words', async () => {
+  const house = createHouse();
+  for (const [sent, told] of [
+    ['2', '"2"'],
+    [true, 'true'],
+    [{ a: 1 }, 'an object'],
+    [[1], 'an array of 1'],
+    ['x'.repeat(99), `"${'x'.repeat(40)}…"`],
+  ]) {
+    await house.ask('PUT', '/:id/scale', { body: { capacity: sent } });
+    assert.deepEqual(house.calls.at(-1), ['scale', 'qwen-plus-a', { capacity: told }]);
+  }
+});
 
 test('scales by what the body has, and hears its name said again', async () => {
   const house = createHouse();

@@ -37,8 +37,8 @@ const text = z.string().max(DEPLOYMENT_TEXT_CHARACTERS_MAX);
 
 const perMinute = (least: number) => z.int().min(least).max(DEPLOYMENT_PER_MINUTE_MAX);
 
-/** Its rule is the plan's and the model's, and has the specification's words. */
-const capacity = z.number().nullish();
+/** Its rule is the plan's and the model's, and has the specification's words, whatever stands there. */
+const capacity = z.unknown().optional();
 
 const PtuCapacity = z.object({
   input_tpm: perMinute(0),
