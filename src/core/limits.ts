@@ -1059,6 +1059,12 @@ export const DEPLOYMENT_RETRY_MS_MAX = 60_000;
 /** Ours: deployments that one process brings about at a time. Beyond: they wait. Most of it is waiting for engines. */
 export const DEPLOYMENTS_AT_ONCE = 8;
 
+/**
+ * Ours, in ms: how long one of those has its place. Beyond: its engines go on to start, and another one's turn comes, which may
+ * be nothing but a delete. Large models load for minutes.
+ */
+export const DEPLOYMENT_TURN_MS = 20_000;
+
 /** Ours, in s: when callers of a deployment that is not there yet should come again. */
 export const DEPLOYMENT_RETRY_SECONDS = 5;
 

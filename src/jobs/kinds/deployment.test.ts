@@ -8,6 +8,8 @@ import {
   DEPLOYMENT_ENDING_LOOK_MS,
   DEPLOYMENT_LOOK_MS,
   DEPLOYMENT_RETRY_MS_MAX,
+  DEPLOYMENT_TURN_MS,
+  DEPLOYMENTS_AT_ONCE,
   JOB_LEASE_MS,
   JOB_TRIES_DEFAULT,
 } from '../../core/limits.ts';
@@ -118,6 +120,28 @@ describe('the job of a deployment', () => {
     const { capacity } = await room.deployments.find(OWNER, name);
     assert.equal(await now(name), `running ${capacity}/${capacity} 3/3`);
     assert.deepEqual((await reasons(name)).filter((each) => each.startsWith('scale')).length, 2);
+    await worker.close();
+  });
+
+  test('those that take long to start hold up nobody, and cost no try', async () => {
+    const old = await create();
+    const worker = begin();
+    await played.time.pass(100);
+    let finish: (standing: Standing) => void = () => undefined;
+    const made = new Promise<Standing>((resolve) => (finish = resolve));
+    bringAbout = () => made;
+    const slow = await Promise.all(
+      Array.from({ length: DEPLOYMENTS_AT_ONCE }, (_, at) => create({ spec: { suffix: `slow-${at}` } })),
+    );
+    await played.time.pass(2_000);
+    await room.deployments.delete(OWNER, old);
+    await played.time.pass(2 * DEPLOYMENT_TURN_MS);
+    await assert.rejects(room.deployments.find(OWNER, old), /not found/);
+    await played.time.pass(JOB_TRIES_DEFAULT * DEPLOYMENT_TURN_MS);
+    for (const name of slow) assert.equal(await now(name), 'pending 0/1 0/1');
+    finish({ readyUnits: 1 });
+    await played.time.pass(2 * DEPLOYMENT_TURN_MS);
+    for (const name of slow) assert.equal(await now(name), 'running 1/1 1/1');
     await worker.close();
   });
 

@@ -6,6 +6,7 @@ import {
   DEPLOYMENT_LOOK_MS,
   DEPLOYMENT_RETRY_MS_MAX,
   DEPLOYMENT_RETRY_MS_MIN,
+  DEPLOYMENT_TURN_MS,
   DEPLOYMENTS_AT_ONCE,
 } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
@@ -19,7 +20,7 @@ import type { JobHandler, JobOutcome } from '../handler.ts';
 export interface DeploymentCapacity {
   /**
    * Makes what is wanted of it, or as much as there can be; of reserved tokens, sees to it that what they are served by is
-   * there. May be asked again. @throws ServiceError why not one unit serves.
+   * there. May be asked again, also while it is at it for the same generation. @throws ServiceError why not one unit serves.
    */
   bringAbout(
     record: DeploymentRecord,
@@ -38,7 +39,7 @@ export interface DeploymentJobNeeds {
 }
 
 const DONE: JobOutcome = { type: 'done' };
-/** Another generation is wanted by now, or it is gone. */
+/** Another generation is wanted by now, or it is gone, or others have their turn first. */
 const AT_ONCE: JobOutcome = { type: 'again', afterMs: 0 };
 
 /**
@@ -57,9 +58,15 @@ export function deploymentJob({ steps, bell, capacity, log, every = systemEvery 
         () => undefined, // the next look may tell
       );
     };
-    const stops = [bell.listen(look), every(DEPLOYMENT_LOOK_MS, look)];
+    const turn = Promise.withResolvers<undefined>();
+    const stops = [
+      bell.listen(look),
+      every(DEPLOYMENT_LOOK_MS, look),
+      every(DEPLOYMENT_TURN_MS, () => turn.resolve(undefined)),
+    ];
     return {
       signal: work.signal,
+      turnOver: turn.promise,
       end(): void {
         for (const stop of stops) stop();
         work.unlink();
@@ -72,7 +79,10 @@ export function deploymentJob({ steps, bell, capacity, log, every = systemEvery 
     if (!(await steps.begin(id, { generation }))) return AT_ONCE;
     const work = whileWanted(record, parent);
     try {
-      const { readyUnits, reason = '' } = await capacity.bringAbout(record, work.signal);
+      const standing = await Promise.race([capacity.bringAbout(record, work.signal), work.turnOver]);
+      // It goes on meanwhile, and is asked again.
+      if (!standing) return AT_ONCE;
+      const { readyUnits, reason = '' } = standing;
       const readyCapacity = readyUnits * baseCapacity;
       if (!(await steps.reached(id, { generation, readyCapacity, reason }))) return AT_ONCE;
       return readyCapacity < wanted ? { type: 'again', afterMs: DEPLOYMENT_AGAIN_MS } : DONE;

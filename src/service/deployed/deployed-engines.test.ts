@@ -15,13 +15,15 @@ describe('engines of deployments', () => {
   let engines: ReturnType<typeof createDeployedEngines>;
   let told: string[];
   let looks: Set<() => void>;
+  let entry: typeof ENTRY;
   beforeEach(() => {
+    entry = ENTRY;
     played = playUnits();
     told = [];
     looks = new Set();
     const note = (message: string) => void told.push(message);
     engines = createDeployedEngines({
-      catalogue: { find: (name) => (name === 'svc-plus' ? ENTRY : undefined) },
+      catalogue: { find: (name) => (name === 'svc-plus' ? entry : undefined) },
       open: played.open,
       contextTokens: undefined,
       drainMs: 60_000,
@@ -54,6 +56,15 @@ describe('engines of deployments', () => {
     await bring(2);
     assert.deepEqual(await bring(2, { generation: 9 }), { readyUnits: 2 });
     assert.deepEqual(states(), ['2 open']);
+  });
+
+  test('what runs its model may be another one by now: the same capacity is made of that when it is asked for again', async () => {
+    await bring(2);
+    entry = { ...ENTRY, runs: { type: 'weights', weights: 'others', family: 'template' } };
+    assert.deepEqual(await bring(2, { generation: 9 }), { readyUnits: 2 });
+    await until('the earlier one ends', PATIENCE, async () =>
+      states().join() === '2 closed,2 open' ? true : undefined,
+    );
   });
 
   test('a scale makes another engine, and the earlier one ends with its last call', async () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -116,7 +117,8 @@ export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngi
       deployed.reason = undefined;
       return standing(deployed);
     }
-    if (current?.wanted === wanted && current.answered.size === wanted) return standing(deployed);
+    const isAsItWas = isDeepStrictEqual(current?.entry.runs, catalogue.find(record.baseModel)?.runs);
+    if (isAsItWas && current?.wanted === wanted && current.answered.size === wanted) return standing(deployed);
     try {
       const next = await openAndProbe(record, { previous: current?.opened, signal });
       const { opened, reason } = next;
