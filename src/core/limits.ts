@@ -1040,6 +1040,9 @@ export const DEPLOYMENT_DRAIN_MS_MAX = 86_400_000;
 /** Ours, in ms: a unit of a deployment has to give its first token within this. Beyond: it is not ready. */
 export const DEPLOYMENT_PROBE_MS_MAX = 60_000;
 
+/** Ours, in ms: when as many servers elsewhere as are wanted have answered, the others have this long. Beyond: they are not used. */
+export const DEPLOYMENT_SERVERS_MOMENT_MS = 2_000;
+
 /** Ours, in ms: an engine that starts is waited for as long. Beyond: it is asked for its token, and fails. Large models load for minutes. */
 export const DEPLOYMENT_START_MS_MAX = 1_800_000;
 

@@ -63,6 +63,14 @@ describe('servers elsewhere as units', () => {
     assert.equal(await ask(units), WORDS);
   });
 
+  test('do not wait for a server that is silent where others are enough', { timeout: 20_000 }, async () => {
+    const [silent = assert.fail(), ...others] = servers;
+    silent.play = quiet;
+    const units = await open(2);
+    assert.deepEqual(units.reach, { type: 'servers', addresses: others.map(({ url }) => url) });
+    assert.equal(await ask(units), WORDS);
+  });
+
   test('are none where no server answers', async () => {
     for (const server of servers) server.play = reply(500, { error: { message: 'worker died' } });
     await assert.rejects(open(1), /^ServiceError: No server answers: /);

@@ -1,12 +1,16 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
+import { DEPLOYMENT_SERVERS_MOMENT_MS } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
+import type { TextEngine } from '../../engines/engine.ts';
 import { createPool } from '../../engines/pool/pool.ts';
 import type { PoolMember } from '../../engines/pool/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { linkedAbort } from '../../lib/linked-abort.ts';
 import { createServerMembers } from '../server-engines.ts';
 import type { OpenedUnits, UnitsWish } from './opened-units.ts';
 import { probeUnits } from './probe-units.ts';
+import type { ProbeResult } from './probe-units.ts';
 
 export interface UpstreamNeeds {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -30,7 +34,7 @@ export async function openUpstreamUnits(
     await Promise.all(members.map(({ engine }) => engine.close()));
   };
   try {
-    const results = await probeUnits(engines, { workspace: name }, signal);
+    const results = await whoAnswers(engines, { name, wanted }, signal);
     const healthy = all.filter((_, at) => results[at] === undefined);
     if (healthy.length === 0) throw new ServiceError('overloaded', `No server answers: ${results[0]?.message ?? ''}`);
     const used = healthy.slice(0, wanted);
@@ -50,6 +54,31 @@ export async function openUpstreamUnits(
   } catch (error) {
     await close(all);
     throw error;
+  }
+}
+
+/** Why each does not answer. When enough do, the others have a moment left: one that is silent is not to be waited for. */
+async function whoAnswers(
+  engines: readonly TextEngine[],
+  { name, wanted }: { readonly name: string; readonly wanted: number },
+  signal: AbortSignal,
+): Promise<readonly ProbeResult[]> {
+  const asking = linkedAbort(signal);
+  const late = (): void => asking.abort(new ServiceError('timeout', 'It did not answer when others did.'));
+  let timer: NodeJS.Timeout | undefined;
+  let answered = 0;
+  const ask = async (engine: TextEngine): Promise<ProbeResult> => {
+    const [failure] = await probeUnits([engine], { workspace: name }, asking.signal);
+    if (!failure && ++answered === wanted) timer = setTimeout(late, DEPLOYMENT_SERVERS_MOMENT_MS);
+    return failure;
+  };
+  try {
+    const results = await Promise.all(engines.map((engine) => ask(engine).catch(ServiceError.from)));
+    signal.throwIfAborted();
+    return results;
+  } finally {
+    clearTimeout(timer);
+    asking.unlink();
   }
 }
 
