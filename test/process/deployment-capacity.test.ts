@@ -172,7 +172,7 @@ describe('the capacity of a deployment', () => {
     await parley.settled(name, 'STOPPED', 0);
     const { status, text } = await parley.chat(name, 'Hi');
     assert.equal(status, 503);
-    assert.match(text, new RegExp(`Deployment ${name} .*STOPPED.*capacity is 0.*[Ss]cale it up`));
+    assert.match(text, new RegExp(`Deployment ${name} serves no calls: its status is STOPPED\\. Its capacity is 0; scale it up to use it\\.`));
     assert.ok((await running.rest).endsWith(END));
     await parley.scale(name, 1);
     await parley.settled(name, 'RUNNING', 1);
@@ -305,7 +305,7 @@ describe('the capacity of a deployment', () => {
     const refused = ends.filter(({ status }) => status !== 200);
     for (const { status, text, wasZero } of refused) {
       assert.equal(status, 503, text);
-      assert.match(text, /Deployment svc-plus-busy .*(STOPPED|UPDATING)/);
+      assert.match(text, /svc-plus-busy serves no calls: its status is (STOPPED|UPDATING)\. Its capacity is (0; scale it up|not ready yet)/);
       assert.ok(wasZero, text);
     }
     assert.ok(refused.length > 0 && good.length > 100, `${good.length} answered, ${refused.length} refused`);

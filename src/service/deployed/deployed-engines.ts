@@ -1,3 +1,4 @@
+import { noCapacity } from '../../catalogue/deployed.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -7,7 +8,6 @@ import { every as systemEvery } from '../../lib/every.ts';
 import type { Every } from '../../lib/every.ts';
 import { linkedAbort } from '../../lib/linked-abort.ts';
 import type { CalledDeployment, DeployedEngines, Standing } from './deployed.ts';
-import { noCapacity } from './no-capacity.ts';
 import type { OpenedUnits, OpenUnits } from './opened-units.ts';
 import { probeUnits } from './probe-units.ts';
 import type { LentUnits } from './reach-units.ts';
