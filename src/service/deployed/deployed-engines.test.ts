@@ -42,7 +42,10 @@ describe('engines of deployments', () => {
 
   test('calls are put to it from the moment all its units have answered', async () => {
     assert.equal(engines.standingOf('dep_1'), undefined);
-    await assert.rejects(engines.engineFor({ ...CALLED, status: 'pending' }), /svc-plus-a serves no calls: its status is PENDING/);
+    await assert.rejects(
+      engines.engineFor({ ...CALLED, status: 'pending' }),
+      /svc-plus-a serves no calls: its status is PENDING/,
+    );
     assert.deepEqual(await bring(2), { readyUnits: 2 });
     assert.deepEqual(engines.standingOf('dep_1'), { readyUnits: 2 });
     const { engine, release } = await engines.engineFor(CALLED);

@@ -58,7 +58,10 @@ describe('deployments whose engines another process keeps', () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const usual = answer;
     answer = () => promise;
-    const refused = assert.rejects(engines.engineFor({ ...CALLED, status: 'pending' }), /svc-plus-a serves no calls: its status is PENDING/);
+    const refused = assert.rejects(
+      engines.engineFor({ ...CALLED, status: 'pending' }),
+      /svc-plus-a serves no calls: its status is PENDING/,
+    );
     resolve(undefined);
     await refused;
     answer = () => Promise.reject(new Error('the other process has gone'));

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, test } from 'node:test';
+import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_UNIT_BYTES } from '../../core/limits.ts';
+import { ggufHead } from '../../weights/__fixtures__/gguf-head.ts';
+import { ENTRY } from './__fixtures__/played-units.ts';
+import { openEmbeddedUnits } from './embedded-units.ts';
+import type { OpenedUnits } from './opened-units.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-embedded-'));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A token takes 2 KiB of context. */
+const modelFile = join(folder, 'model.gguf');
+const HEAD = ggufHead({
+  'general.architecture': 'llama',
+  'llama.block_count': 4,
+  'llama.context_length': 2_000,
+  'llama.embedding_length': 512,
+  'llama.attention.head_count': 8,
+  'llama.attention.head_count_kv': 2,
+});
+writeFileSync(modelFile, HEAD);
+const UNIT_BYTES = 1_000 * 2_048 + DEPLOYMENT_UNIT_BYTES;
+const ENGINE_BYTES = DEPLOYMENT_MEMORY_RESERVE_BYTES + DEPLOYMENT_ENGINE_BYTES + HEAD.length;
+
+const quiet = () => undefined;
+const log = { info: quiet, warn: quiet, error: quiet };
+
+const opened: OpenedUnits[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((each) => each.close()));
+});
+
+/** @param holds Units for which there is memory. */
+async function open(units: number, holds: number, previous?: OpenedUnits): Promise<OpenedUnits> {
+  const wish = { name: 'a', entry: { ...ENTRY, contextTokens: 1_000 }, units, previous };
+  const needs = {
+    llama: { threads: 1, gpu: false, queuePlacesMax: 1, queueWaitMsMax: 1, runFolder: join(folder, 'run') } as const,
+    memory: { availableBytes: () => ENGINE_BYTES + holds * UNIT_BYTES },
+    log,
+  };
+  const made = await openEmbeddedUnits(wish, modelFile, needs);
+  opened.push(made);
+  return made;
+}
+
+test('units of one process are the same engine, which is not there before it has started', async () => {
+  const { engine, units, processes, reach, reason, isUp } = await open(3, 3);
+  assert.deepEqual(new Set(units), new Set([engine]));
+  assert.deepEqual([units.length, processes.length, reach, reason], [3, 1, { type: 'llama' }, undefined]);
+  assert.equal(isUp(engine), false);
+});
+
+test('there are as many units as memory holds, with the reason', async () => {
+  const { units, reason } = await open(5, 2);
+  assert.equal(units.length, 2);
+  assert.match(reason ?? '', /^Memory holds 2 of 5 units: it takes 6 MiB for each unit's context/);
+});
+
+test('there are at most 256 units, with the reason', async () => {
+  const { units, reason } = await open(999, 1_000);
+  assert.deepEqual([units.length, reason], [256, 'One engine process has at most 256 units.']);
+});
+
+test('what memory does not hold at all is not opened', async () => {
+  await assert.rejects(open(2, 0), { kind: 'overloaded', message: /^Memory holds 0 of 2 units/ });
+});
+
+test('what would hold no more than serves already is not opened, and what is all that is wanted is', async () => {
+  const two = await open(4, 2);
+  await assert.rejects(open(5, 2, two), { kind: 'overloaded', message: /^Memory holds 2 of 5 units/ });
+  assert.equal((await open(5, 3, two)).units.length, 3);
+  assert.equal((await open(1, 2, two)).units.length, 1);
+});
