@@ -1,30 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, afterEach, test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_UNIT_BYTES } from '../../core/limits.ts';
-import { ggufHead } from '../../weights/__fixtures__/gguf-head.ts';
+import { writeModelFile } from './__fixtures__/model-file.ts';
 import { ENTRY } from './__fixtures__/played-units.ts';
 import { openEmbeddedUnits } from './embedded-units.ts';
 import type { OpenedUnits } from './opened-units.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'parley-embedded-'));
-after(() => rmSync(folder, { recursive: true }));
-
-/** A token takes 2 KiB of context. */
-const modelFile = join(folder, 'model.gguf');
-const HEAD = ggufHead({
-  'general.architecture': 'llama',
-  'llama.block_count': 4,
-  'llama.context_length': 2_000,
-  'llama.embedding_length': 512,
-  'llama.attention.head_count': 8,
-  'llama.attention.head_count_kv': 2,
-});
-writeFileSync(modelFile, HEAD);
-const UNIT_BYTES = 1_000 * 2_048 + DEPLOYMENT_UNIT_BYTES;
-const ENGINE_BYTES = DEPLOYMENT_MEMORY_RESERVE_BYTES + DEPLOYMENT_ENGINE_BYTES + HEAD.length;
+const { folder, modelFile, size, tokenBytes } = writeModelFile();
+const UNIT_BYTES = 1_000 * tokenBytes + DEPLOYMENT_UNIT_BYTES;
+const ENGINE_BYTES = DEPLOYMENT_MEMORY_RESERVE_BYTES + DEPLOYMENT_ENGINE_BYTES + size;
 
 const quiet = () => undefined;
 const log = { info: quiet, warn: quiet, error: quiet };
