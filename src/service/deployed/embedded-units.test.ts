@@ -46,8 +46,12 @@ test('there are as many units as memory holds, with the reason', async () => {
 });
 
 test('there are at most 256 units, with the reason', async () => {
-  const { units, reason } = await open(999, 1_000);
-  assert.deepEqual([units.length, reason], [256, 'One engine process has at most 256 units.']);
+  for (const holds of [1_000, 300, 256]) {
+    const { units, reason } = await open(999, holds);
+    assert.deepEqual([units.length, reason], [256, 'One engine process has at most 256 units.']);
+  }
+  assert.match((await open(999, 255)).reason ?? '', /^Memory holds 255 of 999 units/);
+  assert.equal((await open(256, 256)).reason, undefined);
 });
 
 test('what memory does not hold at all is not opened', async () => {
