@@ -29,6 +29,11 @@ export interface DeployedEnginesNeeds {
   readonly every?: Every;
 }
 
+export interface KeptEngines extends DeployedEngines {
+  /** Undefined where nothing of it serves. */
+  lend(id: string): Loan | undefined;
+}
+
 /** What serves, for another process that calls it. */
 export interface Loan extends LentUnits {
   readonly processes: OpenedUnits['processes'];
@@ -60,10 +65,7 @@ interface Deployed {
 }
 
 /** Keeps the engines of all deployments of this process. */
-export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngines & {
-  /** Undefined where nothing of it serves. */
-  lend(id: string): Loan | undefined;
-} {
+export function createDeployedEngines(needs: DeployedEnginesNeeds): KeptEngines {
   const { catalogue, open, drainMs, log, onStanding, onSwitch = () => undefined, every = systemEvery } = needs;
   const all = new Map<string, Deployed>();
   const closing = new AbortController();
