@@ -24,9 +24,14 @@ export async function openEmbeddedUnits(
   const sequences = Math.min(inMemory.units, DEPLOYMENT_SEQUENCES_MAX);
   const isFull = sequences === DEPLOYMENT_SEQUENCES_MAX && sequences < units;
   const reason = isFull ? `One engine process has at most ${DEPLOYMENT_SEQUENCES_MAX} units.` : inMemory.reason;
+  const serving = previous?.units.length ?? 0;
   // What would hold no more than what serves is not worth its start.
-  const isInVain = sequences < units && sequences <= (previous?.units.length ?? 0);
-  if (sequences === 0 || isInVain) throw new ServiceError('overloaded', reason ?? '');
+  const isInVain = sequences < units && sequences <= serving;
+  if (sequences === 0 || isInVain)
+    throw new ServiceError(
+      'overloaded',
+      `${reason ?? ''}${serving > 0 ? ` The ${serving} that serve beside it stay.` : ''}`,
+    );
   const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences }, log);
   const engine = createLlamaEngine({ process, sequences });
   return {
