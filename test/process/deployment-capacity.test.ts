@@ -268,7 +268,8 @@ describe('the capacity of a deployment', () => {
       tries = parley.tries();
       return (await parley.call('GET', `/${name}`)).output['status'] === 'FAILED' ? true : undefined;
     });
-    assert.equal(tries, JOB_TRIES_DEFAULT);
+    // The last one may have come between the two looks.
+    assert.equal(parley.tries(), JOB_TRIES_DEFAULT);
     assert.match(parley.told(name).at(-1) ?? '', /^fail 0\/1 The weights of svc-plus are not on this machine/);
     const { status, text } = await parley.chat(name, 'Hi');
     assert.equal(status, 503);
