@@ -22,18 +22,28 @@ export function entryOf({ record, base }: Deployed): ModelEntry {
   };
 }
 
-/** @throws ServiceError `overloaded` where no call can be served, with a short Retry-After where one will be soon. */
-export function refuseIfNothingServes({ name, status, capacity, readyCapacity }: DeploymentRecord): void {
-  const refuse = (why: string, isComing: boolean): never => {
-    const told = `Deployment ${name} serves no calls: its status is ${status.toUpperCase()}. ${why}`;
-    // Somebody has to do something first: until then each try would be in vain.
-    const retryAfterSeconds = isComing ? DEPLOYMENT_RETRY_SECONDS : RETRY_AFTER_SECONDS_MAX;
-    throw new ServiceError('overloaded', told, { retryAfterSeconds });
-  };
-  if (status === 'deleting') refuse('It is being deleted.', false);
-  if (status === 'failed') refuse('No capacity of it came up; scale it to have that tried again.', false);
-  if (status === 'stopped' || capacity === 0) refuse('Its capacity is 0; scale it up to use it.', false);
-  if (readyCapacity === 0) refuse('Its capacity is not ready yet; please try again later.', true);
+/** @throws ServiceError as `noCapacity` has it, where the record says that no call can be served. */
+export function refuseIfNothingServes(record: DeploymentRecord): void {
+  if (lackOf(record) !== undefined || record.readyCapacity === 0) throw noCapacity(record);
+}
+
+/** Why a call cannot be served, with a short Retry-After where one will be soon. */
+export function noCapacity(deployment: Pick<DeploymentRecord, 'name' | 'status' | 'capacity'>): ServiceError {
+  const { name, status } = deployment;
+  const why = lackOf(deployment);
+  const told = `Deployment ${name} serves no calls: its status is ${status.toUpperCase()}. ${why ?? COMING}`;
+  // Somebody has to do something first: until then each try would be in vain.
+  const retryAfterSeconds = why === undefined ? DEPLOYMENT_RETRY_SECONDS : RETRY_AFTER_SECONDS_MAX;
+  return new ServiceError('overloaded', told, { retryAfterSeconds });
+}
+
+const COMING = 'Its capacity is not ready yet; please try again later.';
+
+/** Why there is none, and none will come by itself; undefined where some is there or on the way. */
+function lackOf({ status, capacity }: Pick<DeploymentRecord, 'status' | 'capacity'>): string | undefined {
+  if (status === 'deleting') return 'It is being deleted.';
+  if (status === 'failed') return 'No capacity of it came up; scale it to have that tried again.';
+  return status === 'stopped' || capacity === 0 ? 'Its capacity is 0; scale it up to use it.' : undefined;
 }
 
 /** Its record is there, but not what it is of. */

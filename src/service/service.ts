@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
-import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
 import { familyNameOf } from '../catalogue/model.ts';
 import type { ResolvedModel } from '../catalogue/model.ts';
@@ -15,7 +13,6 @@ import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
-import { findProgram, programVersion } from '../engines/command/find-program.ts';
 import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
@@ -88,18 +85,16 @@ import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
 import type { ReachedRegion } from './addresses.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { createCalledEngines } from './deployed/called-engines.ts';
-import { createDeployedEngines } from './deployed/deployed-engines.ts';
 import type { Loan } from './deployed/deployed-engines.ts';
-import { createOpenUnits } from './deployed/open-units.ts';
-import { reachUnits } from './deployed/reach-units.ts';
-import { createReachedEngines } from './deployed/reached-engines.ts';
+import { openDeployedEngines } from './deployed/open-deployed-engines.ts';
+import { engineSettingsOf } from './engine-settings.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { createModelEngines } from './model-engines.ts';
-import type { EngineHost, EngineSharing, ModelEngines, ModelEnginesNeeds, ModelState } from './model-engines.ts';
+import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openWeights } from './parts.ts';
 import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
 import type { Report } from './readiness.ts';
@@ -179,9 +174,6 @@ export interface ProcessSharing extends EngineSharing {
   useModels(section: ModelsSection): Promise<void>;
 }
 
-/** Ours: how long a program may take to tell its version, in ms. */
-const VERSION_MS_MAX = 5_000;
-
 const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
 
 /** What is answered without an endpoint, as http names it. */
@@ -227,28 +219,13 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const engineNeeds = { catalogue, weights, environment, log, clock, ...present({ host, recall }) };
   const engineSettings = await engineSettingsOf(config, engineNeeds);
   const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell });
-  const { drainMs } = config.deployments;
-  const memory = { availableBytes: () => process.availableMemory() };
-  const keptEngines = createDeployedEngines({
-    ...engineSettings,
-    catalogue,
-    open: createOpenUnits({ ...engineNeeds, ...engineSettings, memory }),
-    drainMs,
-    log,
-    onStanding: (id) => deployments.tellStanding(id, keptEngines),
+  const deployed = openDeployedEngines({
+    ...engineNeeds,
+    settings: engineSettings,
+    drainMs: config.deployments.drainMs,
+    onStanding: (id, kept) => deployments.tellStanding(id, kept),
     ...present({ onSwitch: overrides.onSwitch }),
   });
-  const reachedEngines =
-    host &&
-    createReachedEngines({
-      drainMs,
-      async reach(id) {
-        const held = await host.holdUnits(id);
-        if (!held) return undefined;
-        const { units, processes, release } = held;
-        return { engine: await reachUnits(units, processes, { ...engineNeeds, ...engineSettings }), release };
-      },
-    });
   const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
   const answerCheck = createAnswerCheck();
   const quotas = overrides.quotas ?? createQuotas(clock);
@@ -258,7 +235,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     running: (deployment) => ownMeter.deploymentRunStarted(deployment),
   });
   const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
-  const called = createCalledEngines(engines, reachedEngines ?? keptEngines);
+  const called = createCalledEngines(engines, deployed.callable);
   const { engineFor } = called;
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const { findDocument } = files.texts;
@@ -349,7 +326,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
   const deploymentWork = {
     deployment: deployments.job({
-      deployed: keptEngines,
+      deployed: deployed.kept,
       async prepare({ baseModel }) {
         const entry = catalogue.find(baseModel);
         if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} any more.`);
@@ -407,8 +384,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       },
       readMeter: () => ownMeter.read(),
       useModels,
-      lend: (id) => keptEngines.lend(id),
-      deploymentSwitched: (id) => reachedEngines?.switched(id),
+      lend: (id) => deployed.kept.lend(id),
+      deploymentSwitched: (id) => deployed.switched(id),
       async work() {
         await deployments.restart();
         jobs.start();
@@ -449,8 +426,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
-      await reachedEngines?.close();
-      await keptEngines.close();
+      await deployed.close();
       await engines.close();
       await answerCheck.close();
       await retention.close();
@@ -465,60 +441,6 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
 
 /** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
-
-interface EngineNeeds {
-  readonly catalogue: ReplaceableCatalogue;
-  readonly weights: WeightsStore;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly host?: EngineHost;
-  readonly recall?: () => Promise<void>;
-}
-
-type EngineSettings = Pick<ModelEnginesNeeds, 'kind' | 'preferred' | 'contextTokens' | 'llama'>;
-
-/** What all engines of this machine have in common. */
-async function engineSettingsOf(config: Config, needs: EngineNeeds): Promise<EngineSettings> {
-  const { engine, limits } = config;
-  if (!needs.host)
-    needs.log.info('engine settings', {
-      threads: engine.threads,
-      sequences: engine.sequences,
-      gpu: String(engine.gpu),
-    });
-  return {
-    kind: engine.kind,
-    preferred: await preferredProgram(engine, needs),
-    contextTokens: engine.contextTokens,
-    llama: {
-      sequences: engine.sequences,
-      threads: engine.threads,
-      gpu: engine.gpu,
-      queuePlacesMax: limits.queuePlaces,
-      queueWaitMsMax: limits.queueWaitMs,
-      runFolder: join(config.data, 'run'),
-    },
-  };
-}
-
-/** The program that is to run our weights, where it is on this machine. */
-async function preferredProgram(
-  { prefer, kind, llamaServer = 'llama-server' }: Config['engine'],
-  { environment, log, host }: EngineNeeds,
-): Promise<string | undefined> {
-  if (prefer === 'embedded' || kind === 'scripted') return undefined;
-  const path = await findProgram(llamaServer, environment);
-  // Where another process keeps the engines, that one has told it.
-  if (host) return path;
-  if (path === undefined)
-    log.warn('the preferred server program is not there: the embedded engine runs', { program: llamaServer });
-  else {
-    const version = await programVersion(path, { environment, withinMs: VERSION_MS_MAX });
-    log.info('a server program runs our weights', { program: path, version });
-  }
-  return path;
-}
 
 /** Made at the first start; opens /ready and /metrics to machines elsewhere. */
 async function operatorToken(file: string): Promise<string> {

@@ -95,7 +95,10 @@ for (const engine of ['scripted', 'llama'] as const)
       await call('PUT', '/svc-plus-both/scale', { capacity: 0 });
       await settled('svc-plus-both', 'STOPPED', 0);
       await all('svc-plus-both', 503);
-      assert.match((await chat('svc-plus-both')).text, /svc-plus-both serves no calls: .*capacity is 0/);
+      assert.match(
+        (await chat('svc-plus-both')).text,
+        /Deployment svc-plus-both serves no calls: its status is STOPPED\. Its capacity is 0; scale it up to use it\./,
+      );
       await call('PUT', '/svc-plus-both/scale', { capacity: 1 });
       await settled('svc-plus-both', 'RUNNING', 1);
       await all('svc-plus-both', 200);

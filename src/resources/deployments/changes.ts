@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Store, Tables } from '../../store/store.ts';
 import type { DeploymentBell } from './deployment.ts';
 import type { DeploymentDirectory } from './directory.ts';
-import { cleanReason } from './rules.ts';
+import { reasonOf } from './rules.ts';
 import { nextStatus } from './states.ts';
 
 export interface ChangesNeeds {
@@ -110,7 +110,7 @@ const asEvent = (
   move: event.move,
   from: event.from,
   to: record.status,
-  reason: cleanReason(event.reason),
+  reason: reasonOf(event.move, event.reason),
   keyId: event.keyId,
   generation: record.generation,
   capacity: record.capacity,

@@ -56,7 +56,7 @@ test('whatever its owners and the reconciler do, it moves as the table says, and
               return await deployments.delete(OWNER, name);
             default: {
               const { id, generation, capacity: wanted } = await deployments.find(OWNER, name);
-              const wish = { generation: generation + each.late, reason: 'why' };
+              const wish = { generation: generation + each.late, reason: each.type === 'fail' ? 'why' : '' };
               const readyCapacity = Math.min(each.ready, wanted);
               return await steps[each.type](id, { ...wish, readyCapacity });
             }
@@ -79,6 +79,7 @@ test('whatever its owners and the reconciler do, it moves as the table says, and
             let before = first ?? assert.fail();
             for (const event of rest) {
               assert.equal(event.from, before.to);
+              assert.notEqual(event.reason, '');
               assert.notEqual(event.move, 'create');
               if (event.move !== 'create') assert.equal(event.to, nextStatus(before.to, event.move));
               const isOwners = event.move === 'scale' || event.move === 'delete';

@@ -1,5 +1,5 @@
 import { ServiceError } from '../../core/error.ts';
-import type { DeploymentPlan, DeploymentRecord, PtuCapacity } from '../../core/deployment.ts';
+import type { DeploymentMove, DeploymentPlan, DeploymentRecord, PtuCapacity } from '../../core/deployment.ts';
 import {
   DEPLOYMENT_MODEL_CHARACTERS_MAX,
   DEPLOYMENT_REASON_CHARACTERS_MAX,
@@ -88,6 +88,19 @@ export function tellWanted({ capacity, ptu }: Wanted): string {
 /** What an event says of limits. */
 export const tellLimits = ({ rpmLimit, tpmLimit }: Pick<DeploymentRecord, 'rpmLimit' | 'tpmLimit'>): string =>
   `rpm_limit ${rpmLimit ?? 'none'}, tpm_limit ${tpmLimit ?? 'none'}`;
+
+/** What an event says where nobody had more to say. */
+const PLAIN_REASONS: Readonly<Partial<Record<DeploymentMove, string>>> = {
+  delete: 'Its owner wants it no more.',
+  begin: 'The new reservation is worked at.',
+  ready: 'All of it answers.',
+  reach: 'All that is wanted serves.',
+  stop: 'Nothing is wanted, and nothing serves any more.',
+};
+
+/** Every event has one. */
+export const reasonOf = (move: DeploymentMove, reason: string): string =>
+  reason === '' ? (PLAIN_REASONS[move] ?? '') : cleanReason(reason);
 
 /** Of any length and with anything in it: an engine may have written it. */
 export const cleanReason = (reason: string): string =>

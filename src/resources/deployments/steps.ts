@@ -63,7 +63,7 @@ export function createDeploymentSteps({ store, change }: DeploymentStepsNeeds): 
   };
 }
 
-/** Where nothing would be another one than it is, nor for another reason, it is no change. */
+/** Where nothing would be another one than it is, nor for another reason but for its figures, it is no change. */
 async function moveOnce(
   { tables, move }: Change,
   before: DeploymentRecord,
@@ -81,8 +81,13 @@ async function moveOnce(
 }
 
 async function isKnown(deployments: DeploymentStore, id: string, reason: string): Promise<boolean> {
-  return reason === '' || (await deployments.lastEvent(id))?.reason === cleanReason(reason);
+  if (reason === '') return true;
+  const last = await deployments.lastEvent(id);
+  return last !== undefined && withoutFigures(last.reason) === withoutFigures(cleanReason(reason));
 }
+
+/** What is tried again from time to time is in vain for the same reason, whatever memory there is by then. */
+const withoutFigures = (reason: string): string => reason.replaceAll(/\d+/g, '0');
 
 const checkReady = (readyCapacity: number): void =>
   assert(Number.isSafeInteger(readyCapacity) && readyCapacity >= 0, 'what is ready is a whole number');

@@ -6,7 +6,7 @@ import { ENTRY, hear, playUnits, record } from './__fixtures__/played-units.ts';
 import type { PlayedUnits } from './__fixtures__/played-units.ts';
 import { createDeployedEngines } from './deployed-engines.ts';
 
-const CALLED = { id: 'dep_1', name: 'svc-plus-a', status: 'running' } as const;
+const CALLED = { id: 'dep_1', name: 'svc-plus-a', status: 'running', capacity: 1 } as const;
 const PATIENCE = { withinMs: 10_000 };
 const NEVER = new AbortController().signal;
 
@@ -44,7 +44,10 @@ describe('engines of deployments', () => {
 
   test('calls are put to it from the moment all its units have answered', async () => {
     assert.equal(engines.standingOf('dep_1'), undefined);
-    await assert.rejects(engines.engineFor({ ...CALLED, status: 'pending' }), /svc-plus-a is PENDING: nothing of it/);
+    await assert.rejects(
+      engines.engineFor({ ...CALLED, status: 'pending' }),
+      /svc-plus-a serves no calls: its status is PENDING/,
+    );
     assert.deepEqual(await bring(2), { readyUnits: 2 });
     assert.deepEqual(engines.standingOf('dep_1'), { readyUnits: 2 });
     const { engine, release } = await engines.engineFor(CALLED);
@@ -150,7 +153,7 @@ describe('engines of deployments', () => {
     await bring(1);
     const { engine, release } = await engines.engineFor(CALLED);
     assert.deepEqual(await bring(0), { readyUnits: 0 });
-    await assert.rejects(engines.engineFor({ ...CALLED, status: 'stopped' }), /its capacity is 0. Scale it up/);
+    await assert.rejects(engines.engineFor({ ...CALLED, status: 'stopped' }), /Its capacity is 0; scale it up/);
     assert.deepEqual(states(), ['1 open']);
     assert.equal(await hear(engine), '');
     release();
@@ -162,7 +165,7 @@ describe('engines of deployments', () => {
     await bring(1);
     const { release } = await engines.engineFor(CALLED);
     assert.equal(await engines.retire('dep_1'), false);
-    await assert.rejects(engines.engineFor({ ...CALLED, status: 'deleting' }), /takes no more calls/);
+    await assert.rejects(engines.engineFor({ ...CALLED, status: 'deleting' }), /It is being deleted/);
     assert.equal(await engines.retire('dep_1'), false);
     assert.deepEqual(states(), ['1 open']);
     release();

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { noCapacity } from '../../catalogue/deployed.ts';
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -8,7 +9,6 @@ import { every as systemEvery } from '../../lib/every.ts';
 import type { Every } from '../../lib/every.ts';
 import { linkedAbort } from '../../lib/linked-abort.ts';
 import type { CalledDeployment, DeployedEngines, Standing } from './deployed.ts';
-import { noCapacity } from './no-capacity.ts';
 import type { OpenedUnits, OpenUnits } from './opened-units.ts';
 import { probeUnits } from './probe-units.ts';
 import type { LentUnits } from './reach-units.ts';
@@ -28,6 +28,11 @@ export interface DeployedEnginesNeeds {
   /** Another engine serves, or none: whoever holds the earlier one is to let it go. */
   readonly onSwitch?: (id: string) => void;
   readonly every?: Every;
+}
+
+export interface KeptEngines extends DeployedEngines {
+  /** Undefined where nothing of it serves. */
+  lend(id: string): Loan | undefined;
 }
 
 /** What serves, for another process that calls it. */
@@ -61,10 +66,7 @@ interface Deployed {
 }
 
 /** Keeps the engines of all deployments of this process. */
-export function createDeployedEngines(needs: DeployedEnginesNeeds): DeployedEngines & {
-  /** Undefined where nothing of it serves. */
-  lend(id: string): Loan | undefined;
-} {
+export function createDeployedEngines(needs: DeployedEnginesNeeds): KeptEngines {
   const { catalogue, open, drainMs, log, onStanding, onSwitch = () => undefined, every = systemEvery } = needs;
   const all = new Map<string, Deployed>();
   const closing = new AbortController();

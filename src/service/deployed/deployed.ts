@@ -2,7 +2,7 @@ import type { DeploymentRecord } from '../../core/deployment.ts';
 import type { Lease } from '../../engines/registry.ts';
 
 /** Of a deployment, what a call needs to know: as it was when its name was resolved. */
-export type CalledDeployment = Pick<DeploymentRecord, 'id' | 'name' | 'status'>;
+export type CalledDeployment = Pick<DeploymentRecord, 'id' | 'name' | 'status' | 'capacity'>;
 
 /** What serves of a deployment now. */
 export interface Standing {

@@ -20,18 +20,23 @@ export async function openEmbeddedUnits(
   modelFile: string,
   { llama, memory, log }: EmbeddedNeeds,
 ): Promise<OpenedUnits> {
-  const wanted = Math.min(units, DEPLOYMENT_SEQUENCES_MAX);
-  const held = await unitsInMemory({ modelFile, contextTokens, units: wanted }, memory);
-  const reason =
-    held.reason ?? (wanted < units ? `One engine process has at most ${DEPLOYMENT_SEQUENCES_MAX} units.` : undefined);
+  const inMemory = await unitsInMemory({ modelFile, contextTokens, units }, memory);
+  const sequences = Math.min(inMemory.units, DEPLOYMENT_SEQUENCES_MAX);
+  const isFull = sequences === DEPLOYMENT_SEQUENCES_MAX && sequences < units;
+  const reason = isFull ? `One engine process has at most ${DEPLOYMENT_SEQUENCES_MAX} units.` : inMemory.reason;
+  const serving = previous?.units.length ?? 0;
   // What would hold no more than what serves is not worth its start.
-  const isInVain = held.units < units && held.units <= (previous?.units.length ?? 0);
-  if (held.units === 0 || isInVain) throw new ServiceError('overloaded', reason ?? '');
-  const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences: held.units }, log);
-  const engine = createLlamaEngine({ process, sequences: held.units });
+  const isInVain = sequences < units && sequences <= serving;
+  if (sequences === 0 || isInVain)
+    throw new ServiceError(
+      'overloaded',
+      `${reason ?? ''}${serving > 0 ? ` The ${serving} that serve beside it stay.` : ''}`,
+    );
+  const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences }, log);
+  const engine = createLlamaEngine({ process, sequences });
   return {
     engine,
-    units: Array.from({ length: held.units }, () => engine),
+    units: Array.from({ length: sequences }, () => engine),
     isUp: () => engine.state === 'ready',
     ...(reason === undefined ? {} : { reason }),
     reach: { type: 'llama' },

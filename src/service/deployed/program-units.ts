@@ -27,6 +27,8 @@ export interface ProgramUnitsNeeds {
   readonly memory: Memory;
   readonly log: Log;
   readonly clock: Clock;
+  /** Between a start and the look at how much memory is left, in ms: a server takes some with its first token. */
+  readonly settleMs?: number;
 }
 
 interface Shared extends ProgramUnit {
@@ -36,7 +38,7 @@ interface Shared extends ProgramUnit {
   bytes: number;
 }
 
-/** Ms between two looks at how much memory there is after a start: a server takes some with its first token. */
+/** Ours, of `settleMs`. */
 const SETTLE_MS = 200;
 
 /**
@@ -48,7 +50,7 @@ export function createProgramUnits() {
 
   return async (
     { name, units: wanted, previous }: UnitsWish,
-    { create, plan, memory, log, clock }: ProgramUnitsNeeds,
+    { create, plan, memory, log, clock, settleMs = SETTLE_MS }: ProgramUnitsNeeds,
     signal: AbortSignal,
   ): Promise<OpenedUnits> => {
     const earlier = previous && openings.get(previous);
@@ -66,7 +68,7 @@ export function createProgramUnits() {
         const failure = await failureOf(unit, signal);
         signal.throwIfAborted();
         if (!failure) {
-          await pause(SETTLE_MS, undefined, { signal });
+          await pause(settleMs, undefined, { signal });
           unit.bytes = Math.max(0, before - memory.availableBytes());
           continue;
         }

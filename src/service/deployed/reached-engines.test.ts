@@ -6,7 +6,7 @@ import { hear } from './__fixtures__/played-units.ts';
 import { createReachedEngines } from './reached-engines.ts';
 import type { ReachedEngines, ReachedUnits } from './reached-engines.ts';
 
-const CALLED = { id: 'dep_1', name: 'svc-plus-a', status: 'running' } as const;
+const CALLED = { id: 'dep_1', name: 'svc-plus-a', status: 'running', capacity: 1 } as const;
 const PATIENCE = { withinMs: 10_000 };
 
 describe('deployments whose engines another process keeps', () => {
@@ -58,7 +58,10 @@ describe('deployments whose engines another process keeps', () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const usual = answer;
     answer = () => promise;
-    const refused = assert.rejects(engines.engineFor({ ...CALLED, status: 'pending' }), /svc-plus-a is PENDING/);
+    const refused = assert.rejects(
+      engines.engineFor({ ...CALLED, status: 'pending' }),
+      /svc-plus-a serves no calls: its status is PENDING/,
+    );
     resolve(undefined);
     await refused;
     answer = () => Promise.reject(new Error('the other process has gone'));

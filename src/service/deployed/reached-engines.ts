@@ -1,6 +1,6 @@
+import { noCapacity } from '../../catalogue/deployed.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import type { CalledDeployment, DeployedEngines } from './deployed.ts';
-import { noCapacity } from './no-capacity.ts';
 import { createServing } from './serving.ts';
 import type { Serving } from './serving.ts';
 

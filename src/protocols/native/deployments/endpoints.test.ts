@@ -101,6 +101,20 @@ test('a record has all of its fields, in their order', async () => {
   assert.equal(JSON.stringify(body), `{"request_id":"${REQUEST_ID}","output":${WIRE}${BARE}}}`);
 });
 
+for (const [method, path, body] of [
+  ['POST', '', { model_name: 'm', capacity: 2 }],
+  ['PUT', '/:id/scale', { capacity: 2 }],
+  ['PUT', '/:id/update', { rpm_limit: 1 }],
+  ['PUT', '/:id', { rpm_limit: 1 }],
+  ['DELETE', '/:id', undefined],
+] as const) {
+  test(`${method} ${path} answers the whole record, too`, async () => {
+    const { status, body: told } = await createHouse().ask(method, path, { body });
+    assert.equal(status, 200);
+    assert.equal(JSON.stringify(told), `{"request_id":"${REQUEST_ID}","output":${WIRE}${BARE}}}`);
+  });
+}
+
 test('a record tells what was set, and times in the configured zone', async () => {
   const { body } = await createHouse(FULL, { zone: 'Asia/Shanghai' }).ask('GET', '/:id');
   const expected = WIRE.replaceAll('T11:0', 'T19:0');
