@@ -1079,6 +1079,8 @@ export const DEPLOYMENT_PROGRAMS_MAX = 64;
 
 /** Ours, in bytes: memory that deployments leave to everything else. Beyond: they have fewer units. */
 export const DEPLOYMENT_MEMORY_RESERVE_BYTES = 512 * 2 ** 20;
+/** Ours: of a large machine, this part of its memory. */
+export const DEPLOYMENT_MEMORY_RESERVE_PART = 0.1;
 
 /**
  * Measured, in bytes, and a half more: what an engine process takes beside weights and contexts (300 to 405 MiB with a

@@ -6,6 +6,7 @@ import { writeModelFile } from './__fixtures__/model-file.ts';
 import { ENTRY } from './__fixtures__/played-units.ts';
 import { openEmbeddedUnits } from './embedded-units.ts';
 import type { OpenedUnits } from './opened-units.ts';
+import { createMemory } from './memory.ts';
 
 const { folder, modelFile, size, tokenBytes } = writeModelFile();
 const UNIT_BYTES = 1_000 * tokenBytes + DEPLOYMENT_UNIT_BYTES;
@@ -24,7 +25,7 @@ async function open(units: number, holds: number, previous?: OpenedUnits): Promi
   const wish = { name: 'a', entry: { ...ENTRY, contextTokens: 1_000 }, units, previous };
   const needs = {
     llama: { threads: 1, gpu: false, queuePlacesMax: 1, queueWaitMsMax: 1, runFolder: join(folder, 'run') } as const,
-    memory: { availableBytes: () => ENGINE_BYTES + holds * UNIT_BYTES },
+    memory: createMemory({ totalBytes: 0, availableBytes: () => ENGINE_BYTES + holds * UNIT_BYTES }),
     log,
   };
   const made = await openEmbeddedUnits(wish, modelFile, needs);

@@ -34,6 +34,9 @@ export async function openEmbeddedUnits(
     );
   const process = await createLlamaProcess({ ...llama, name, modelFile, contextTokens, sequences }, log);
   const engine = createLlamaEngine({ process, sequences });
+  // Until its contexts are there, others would see their memory free.
+  const release = memory.claim(inMemory.bytesOf(sequences));
+  engine.model().then(release, release);
   return {
     engine,
     units: Array.from({ length: sequences }, () => engine),
@@ -41,6 +44,9 @@ export async function openEmbeddedUnits(
     ...(reason === undefined ? {} : { reason }),
     reach: { type: 'llama' },
     processes: [process],
-    close: () => engine.close(),
+    async close() {
+      release();
+      await engine.close();
+    },
   };
 }

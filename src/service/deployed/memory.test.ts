@@ -4,12 +4,18 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_MEMORY_RESERVE_BYTES, DEPLOYMENT_UNIT_BYTES } from '../../core/limits.ts';
 import { writeModelFile } from './__fixtures__/model-file.ts';
-import { unitsInMemory } from './memory.ts';
+import { createMemory, unitsInMemory } from './memory.ts';
 
 const { folder, modelFile, size, tokenBytes } = writeModelFile();
 
-const held = (units: number, { contextTokens = 1_000, bytes = 0 }: { contextTokens?: number; bytes?: number }) =>
-  unitsInMemory({ modelFile, contextTokens, units }, { availableBytes: () => bytes });
+const having = (bytes: number) => createMemory({ totalBytes: 0, availableBytes: () => bytes });
+const held = async (
+  count: number,
+  { contextTokens = 1_000, bytes = 0 }: { contextTokens?: number; bytes?: number },
+) => {
+  const { bytesOf: _, ...told } = await unitsInMemory({ modelFile, contextTokens, units: count }, having(bytes));
+  return told;
+};
 const ENGINE = DEPLOYMENT_MEMORY_RESERVE_BYTES + DEPLOYMENT_ENGINE_BYTES + size;
 const unit = (tokens: number): number => tokens * tokenBytes + DEPLOYMENT_UNIT_BYTES;
 
@@ -32,8 +38,21 @@ test('a context that is longer than the model has is counted as that', async () 
 test('of a file that does not tell, it is tried', async () => {
   const other = join(folder, 'other.gguf');
   writeFileSync(other, 'something else');
-  assert.deepEqual(
-    await unitsInMemory({ modelFile: other, contextTokens: 1_000, units: 7 }, { availableBytes: () => 0 }),
-    { units: 7 },
-  );
+  const { units, bytesOf } = await unitsInMemory({ modelFile: other, contextTokens: 1_000, units: 7 }, having(0));
+  assert.deepEqual([units, bytesOf(7)], [7, 0]);
+});
+
+test('what was begun is not free for what begins next, until it is there', async () => {
+  const memory = having(ENGINE + 5 * unit(1_000));
+  const wish = { modelFile, contextTokens: 1_000, units: 3 };
+  const first = await unitsInMemory(wish, memory);
+  const release = memory.claim(first.bytesOf(3) - DEPLOYMENT_ENGINE_BYTES - size);
+  assert.equal((await unitsInMemory(wish, memory)).units, 2);
+  release();
+  assert.equal((await unitsInMemory(wish, memory)).units, 3);
+});
+
+test('of a large machine more stays free', () => {
+  const memory = createMemory({ totalBytes: 100 * 2 ** 30, availableBytes: () => 50 * 2 ** 30 });
+  assert.equal(memory.availableBytes() - DEPLOYMENT_MEMORY_RESERVE_BYTES, 40 * 2 ** 30);
 });

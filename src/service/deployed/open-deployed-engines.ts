@@ -1,7 +1,9 @@
+import { totalmem } from 'node:os';
 import type { EngineNeeds, EngineSettings } from '../engine-settings.ts';
 import type { DeployedEngines } from './deployed.ts';
 import { createDeployedEngines } from './deployed-engines.ts';
 import type { DeployedEnginesNeeds, KeptEngines } from './deployed-engines.ts';
+import { createMemory } from './memory.ts';
 import { createOpenUnits } from './open-units.ts';
 import { reachUnits } from './reach-units.ts';
 import { createReachedEngines } from './reached-engines.ts';
@@ -25,7 +27,7 @@ interface OpenedDeployedEngines {
 /** Engines of deployments, kept here, or called where the host keeps them. */
 export function openDeployedEngines(needs: OpenDeployedEnginesNeeds): OpenedDeployedEngines {
   const { settings, host, drainMs, onStanding } = needs;
-  const memory = { availableBytes: () => process.availableMemory() };
+  const memory = createMemory({ totalBytes: totalBytes(), availableBytes: () => process.availableMemory() });
   const kept: KeptEngines = createDeployedEngines({
     ...needs,
     ...settings,
@@ -52,4 +54,10 @@ export function openDeployedEngines(needs: OpenDeployedEnginesNeeds): OpenedDepl
       await kept.close();
     },
   };
+}
+
+/** A container may have less than its machine. */
+function totalBytes(): number {
+  const allowed = process.constrainedMemory();
+  return allowed > 0 ? Math.min(allowed, totalmem()) : totalmem();
 }

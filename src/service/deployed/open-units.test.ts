@@ -12,6 +12,7 @@ import { ENTRY, hear } from './__fixtures__/played-units.ts';
 import { createOpenUnits } from './open-units.ts';
 import type { OpenUnitsNeeds } from './open-units.ts';
 import type { OpenedUnits } from './opened-units.ts';
+import { createMemory } from './memory.ts';
 
 const quiet = () => undefined;
 const log = { info: quiet, warn: quiet, error: quiet };
@@ -44,7 +45,7 @@ describe('what runs a model opens the units of its deployments', () => {
       catalogue: { weights: (id) => ({ id, sources: [], licence: '', contextTokensMax: 1 }) },
       weights: { locate: async () => weights },
       environment: {},
-      memory: { availableBytes: () => 0 },
+      memory: createMemory({ totalBytes: 0, availableBytes: () => 0 }),
       log,
       clock: systemClock,
       ...more,

@@ -10,6 +10,7 @@ import { ENTRY, hear } from './__fixtures__/played-units.ts';
 import { lentEngine } from './lent-engine.ts';
 import type { OpenedUnits } from './opened-units.ts';
 import { createProgramUnits } from './program-units.ts';
+import { createMemory } from './memory.ts';
 
 const NEVER = new AbortController().signal;
 const PLAN: ProgramPlan = {
@@ -66,7 +67,7 @@ describe('server programs as units', () => {
       {
         create,
         plan,
-        memory: { availableBytes: () => availableBytes },
+        memory: createMemory({ totalBytes: 0, availableBytes: () => availableBytes }),
         log: { info: () => undefined, warn: () => undefined, error: () => undefined },
         clock: systemClock,
         settleMs: 1,
