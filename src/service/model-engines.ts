@@ -21,6 +21,7 @@ import { knownOf } from '../generation/abilities.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ReportProgress } from '../weights/progress.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
+import type { LentUnits, ReachedProcess } from './deployed/reach-units.ts';
 import { createProgramEngine, createServerPool, planProgram, preferredPlan } from './server-engines.ts';
 import type { ProgramPlan } from './server-engines.ts';
 
@@ -78,6 +79,15 @@ export interface EngineHost {
   /** @param parse Of the ready value that the host's engine has. @throws ServiceError as `engineFor`. */
   open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<Supervised<Ready>>;
   stateOf(model: string): Promise<ModelState>;
+  /** What serves of a deployment; undefined where nothing does. */
+  holdUnits(id: string): Promise<HeldUnits | undefined>;
+}
+
+/** Units of a deployment that the host keeps, until they are given back. */
+export interface HeldUnits {
+  readonly units: LentUnits;
+  readonly processes: readonly ReachedProcess[];
+  release(): Promise<void>;
 }
 
 export interface ModelEnginesNeeds {

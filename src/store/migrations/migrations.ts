@@ -6,6 +6,16 @@ import { jobs } from './0004-jobs.ts';
 import { batches } from './0005-batches.ts';
 import { texts } from './0006-texts.ts';
 import { background } from './0007-background.ts';
+import { deployments } from './0008-deployments.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
-export const MIGRATIONS: readonly Migration[] = [keys, conversations, files, jobs, batches, texts, background];
+export const MIGRATIONS: readonly Migration[] = [
+  keys,
+  conversations,
+  files,
+  jobs,
+  batches,
+  texts,
+  background,
+  deployments,
+];
