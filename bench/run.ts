@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { modelsFolder } from '../test/models-folder.ts';
 import { batches, batchesOfEngine } from './batches.ts';
 import { conversationPages } from './conversations.ts';
+import { deployments, deploymentsOfEngine } from './deployments.ts';
 import { engine } from './engine.ts';
 import { files } from './files.ts';
 import { gateway } from './gateway.ts';
@@ -36,6 +37,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   files: { needsWeights: false, run: () => rowsOf(files(note)) },
   batches: { needsWeights: false, run: () => rowsOf(batches(note)) },
   'batches-engine': { needsWeights: true, run: () => rowsOf(batchesOfEngine(folder, note)) },
+  deployments: { needsWeights: false, run: () => rowsOf(deployments(note)) },
+  'deployments-engine': { needsWeights: true, run: () => rowsOf(deploymentsOfEngine(folder, note)) },
   load: { needsWeights: false, run: () => underLoad(note) },
   engine: { needsWeights: true, run: () => rowsOf(engine(file, folder, note)) },
   turns: { needsWeights: true, run: () => rowsOf(turns(folder, note)) },

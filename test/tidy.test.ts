@@ -57,6 +57,12 @@ describe('the rules', () => {
       text: `import '../../test/a.ts';`,
       found: ['src/engines/a.ts:1 src imports nothing outside src (../../test/a.ts)'],
     },
+    { file: 'src/engines/a.test.ts', text: `import { until } from '../../test/until.ts';`, found: [] },
+    {
+      file: 'src/engines/a.ts',
+      text: `import { until } from '../../test/until.ts';`,
+      found: ['src/engines/a.ts:1 src imports nothing outside src (../../test/until.ts)'],
+    },
     { file: 'src/http/a.ts', text: `import type { Log } from '../core/telemetry.ts';`, found: [] },
     {
       file: 'src/http/a.ts',

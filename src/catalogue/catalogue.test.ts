@@ -12,8 +12,10 @@ const shipped = await readShippedCatalogue();
 const parts = expandCatalogue(shipped);
 const catalogue = createCatalogue(parts);
 
+const OWNER = { region: 'cn-beijing', workspace: 'w' } as const;
+
 const resolve = (name: string, wanted: ModelInterface = 'chat', region: RegionId = 'cn-beijing') =>
-  catalogue.resolve(name, { interface: wanted, region });
+  catalogue.resolve(name, { interface: wanted, owner: { region, workspace: 'w' } });
 
 const ALIASES: readonly [asked: string, wanted: ModelInterface, name: string][] = [
   ['qwen-plus', 'chat', 'svc-plus'],
@@ -64,7 +66,7 @@ test('an unknown model is refused with the models of that interface and region',
       'The model `nonsense` does not exist or you do not have access to it. Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny.',
   });
   assert.throws(() => resolve('nonsense', 'completions'), { message: /Available models: svc-coder-turbo\.$/ });
-  const chatting = { interface: 'native', region: 'cn-beijing', without: ['translation', 'research'] } as const;
+  const chatting = { interface: 'native', owner: OWNER, without: ['translation', 'research'] } as const;
   assert.throws(() => catalogue.resolve('nonsense', chatting), {
     message: /Available models: svc-plus, svc-turbo, svc-coder-turbo, svc-tiny\.$/,
   });
@@ -171,7 +173,7 @@ test('what an engine tells of its model is there for the next request, until the
   const held = createReplaceableCatalogue(fresh());
   held.learn('up', { contextTokens: 4000, abilities: { vision: true } });
   held.learn('u-1', { contextTokens: 1, abilities: {} });
-  const wanted = { interface: 'chat', region: 'cn-beijing' } as const;
+  const wanted = { interface: 'chat', owner: OWNER } as const;
   for (const entry of [held.find('u-1'), held.resolve('up', wanted).entry, held.list()[0]]) {
     assert.equal(entry?.contextTokens, 4000);
     assert.deepEqual(entry?.abilities, { vision: true });

@@ -1,14 +1,30 @@
+import type { DeploymentRecord } from '../core/deployment.ts';
 import { ServiceError } from '../core/error.ts';
 import type { RegionId } from '../core/region.ts';
 import { regionName } from '../core/region.ts';
 import { MODELS_NAMED_MAX } from '../core/limits.ts';
 import { compilePattern } from './alias-pattern.ts';
 import type { CatalogueParts } from './expand.ts';
+import { entryOf, refuseIfNothingServes, withoutModel } from './deployed.ts';
 import { withKnown } from './known.ts';
 import type { Known } from './known.ts';
-import type { Catalogue, ModelEntry, ModelInterface } from './model.ts';
+import type {
+  Catalogue,
+  Deployed,
+  KnownDeployments,
+  ModelEntry,
+  ModelInterface,
+  ModelPlace,
+  ResolvedModel,
+} from './model.ts';
 
-/** An immutable catalogue. Of two entries of one name the later one counts. */
+/** Models alone: what they are, whoever asks. */
+type ModelCatalogue = Pick<Catalogue, 'weights' | 'listWeights'> & {
+  find(name: string): ModelEntry | undefined;
+  list(): readonly ModelEntry[];
+};
+
+/** An immutable catalogue without deployments. Of two entries of one name the later one counts. */
 export function createCatalogue({ entries, weights, aliases }: CatalogueParts): Catalogue {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   const byId = new Map(weights.map((set) => [set.id, set]));
@@ -17,18 +33,7 @@ export function createCatalogue({ entries, weights, aliases }: CatalogueParts): 
   const find = (name: string): ModelEntry | undefined =>
     byName.get(name) ?? byName.get(patterns.find(({ matches }) => matches(name))?.model ?? '');
 
-  return {
-    resolve(name, { interface: wanted, region, without = [] }) {
-      const entry = find(name);
-      if (!entry) {
-        const served = [...byName.values()].filter((one) => serves(one, wanted) && isOffered(one, region));
-        const named = served.filter(({ interfaces }) => !without.some((each) => interfaces.includes(each)));
-        throw unknownModel(name, named);
-      }
-      if (!serves(entry, wanted)) throw unsupportedModel(name, entry, wanted);
-      if (!isOffered(entry, region)) throw notOffered(name, entry, region);
-      return { asked: name, entry };
-    },
+  return withResolve({
     find,
     list: () => [...byName.values()],
     listWeights: () => [...byId.values()],
@@ -40,7 +45,7 @@ export function createCatalogue({ entries, weights, aliases }: CatalogueParts): 
         `There are no weights named ${id}. There are: ${[...byId.keys()].join(', ')}.`,
       );
     },
-  };
+  });
 }
 
 /**
@@ -53,16 +58,12 @@ export interface ReplaceableCatalogue extends Catalogue {
   learn(name: string, known: Known): void;
 }
 
-export function createReplaceableCatalogue(initial: Catalogue): ReplaceableCatalogue {
+export function createReplaceableCatalogue(initial: Catalogue, deployments?: KnownDeployments): ReplaceableCatalogue {
   let current = initial;
   /** By entries of the catalogue in force: those of the next one are other objects. */
   let learned = new WeakMap<ModelEntry, ModelEntry>();
   const known = (entry: ModelEntry): ModelEntry => learned.get(entry) ?? entry;
-  return {
-    resolve(name, wanted) {
-      const { asked, entry } = current.resolve(name, wanted);
-      return { asked, entry: known(entry) };
-    },
+  const models: ModelCatalogue = {
     find(name) {
       const entry = current.find(name);
       return entry && known(entry);
@@ -70,6 +71,9 @@ export function createReplaceableCatalogue(initial: Catalogue): ReplaceableCatal
     list: () => current.list().map(known),
     weights: (id) => current.weights(id),
     listWeights: () => current.listWeights(),
+  };
+  return {
+    ...withResolve(models, deployments),
     replace(next) {
       current = next;
       learned = new WeakMap();
@@ -78,6 +82,50 @@ export function createReplaceableCatalogue(initial: Catalogue): ReplaceableCatal
       const entry = current.find(name);
       if (entry?.name === name) learned.set(entry, withKnown(entry, told));
     },
+  };
+}
+
+function withResolve(models: ModelCatalogue, deployments?: KnownDeployments): Catalogue {
+  /** One whose model is in the catalogue no longer is there as long as it exists, but for lists. */
+  const deployedOf = (record: DeploymentRecord): Deployed | undefined => {
+    const base = models.find(record.baseModel);
+    return base && { record, base };
+  };
+  const find = (name: string, place?: ModelPlace): ResolvedModel | undefined => {
+    const record = place && deployments?.find(place, name);
+    if (!record) {
+      const entry = models.find(name);
+      return entry && { asked: name, entry };
+    }
+    const deployed = deployedOf(record);
+    if (!deployed) throw withoutModel(record);
+    return { asked: name, entry: entryOf(deployed), deployed };
+  };
+  const list = (place?: ModelPlace): readonly ModelEntry[] => [
+    ...models.list(),
+    ...((place && deployments?.list(place)) ?? []).flatMap((record) => {
+      const deployed = deployedOf(record);
+      return deployed && record.status !== 'deleting' ? [entryOf(deployed)] : [];
+    }),
+  ];
+
+  return {
+    ...models,
+    resolve(name, { interface: wanted, owner, without = [] }) {
+      const found = find(name, owner);
+      if (!found) {
+        const served = list(owner).filter((one) => serves(one, wanted) && isOffered(one, owner.region));
+        const named = served.filter(({ interfaces }) => !without.some((each) => interfaces.includes(each)));
+        throw unknownModel(name, named);
+      }
+      const { entry, deployed } = found;
+      if (!serves(entry, wanted)) throw unsupportedModel(name, entry, wanted);
+      if (!isOffered(entry, owner.region)) throw notOffered(name, entry, owner.region);
+      if (deployed) refuseIfNothingServes(deployed.record);
+      return found;
+    },
+    find: (name, place) => find(name, place)?.entry,
+    list,
   };
 }
 

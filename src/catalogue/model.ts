@@ -1,4 +1,6 @@
 import type { Abilities } from '../core/abilities.ts';
+import type { Owner } from '../core/context.ts';
+import type { DeploymentRecord } from '../core/deployment.ts';
 import type { Sampling } from '../core/request.ts';
 import type { ServerKind } from '../core/server-kind.ts';
 import type { RegionId } from '../core/region.ts';
@@ -85,6 +87,8 @@ export interface ModelEntry {
   /** Defaults for what a request leaves open. */
   readonly sampling: Sampling;
   readonly maxThinkingTokens?: number;
+  /** A request that does not say is to be thought about; absent: it is not. */
+  readonly thinksByDefault?: true;
   /** Which languages a translation model takes (wire.md E2.4). Absent: all. */
   readonly languages?: 'all' | 'lite';
   /** In a chat stream each chunk of a translation has the whole translation so far. */
@@ -116,6 +120,24 @@ export interface ResolvedModel {
   /** As asked: answers echo it. */
   readonly asked: string;
   readonly entry: ModelEntry;
+  /** Present where the name is one of the caller's deployments; `entry` has its name then, and what was asked for it. */
+  readonly deployed?: Deployed;
+}
+
+/** A deployment and the model that it is of, as the catalogue has that. */
+export interface Deployed {
+  readonly record: DeploymentRecord;
+  readonly base: ModelEntry;
+}
+
+/** Whose deployments are models, too. */
+export type ModelPlace = Pick<Owner, 'region' | 'workspace'>;
+
+/** Deployments by name, as this process knows them. */
+export interface KnownDeployments {
+  find(place: ModelPlace, name: string): DeploymentRecord | undefined;
+  /** In the order of their making. */
+  list(place: ModelPlace): readonly DeploymentRecord[];
 }
 
 /** A name that stands for a model: what real clients have in their configuration. */
@@ -127,19 +149,23 @@ export interface Alias {
 
 export interface Catalogue {
   /**
-   * Exact name first, then aliases by pattern in order.
+   * A deployment of the owner's first, then an exact name, then aliases by pattern in order.
    * @param wanted.without Models that serve one of these are not named to a caller who asked for none that there is.
    * @throws ServiceError `model-not-found` naming the models there are; `model-not-supported` when the entry does not
-   *   serve the interface; `forbidden` naming the regions that offer it.
+   *   serve the interface; `forbidden` naming the regions that offer it; `overloaded` for a deployment of which nothing
+   *   serves, with its status.
    */
   resolve(
     name: string,
-    wanted: { interface: ModelInterface; region: RegionId; without?: readonly ModelInterface[] },
+    wanted: { interface: ModelInterface; owner: ModelPlace; without?: readonly ModelInterface[] },
   ): ResolvedModel;
-  /** Exact name first, then aliases; asks neither for an interface nor for a region. */
-  find(name: string): ModelEntry | undefined;
-  /** Models as they stand in the catalogue, without aliases. */
-  list(): readonly ModelEntry[];
+  /**
+   * As `resolve`, but asks neither for an interface nor for a region, nor whether anything serves.
+   * @param place Whose deployments count; absent: nobody's.
+   */
+  find(name: string, place?: ModelPlace): ModelEntry | undefined;
+  /** Models as they stand in the catalogue, without aliases, and behind them the deployments of a place. */
+  list(place?: ModelPlace): readonly ModelEntry[];
   /** @throws ServiceError `not-found` naming the weights there are. */
   weights(id: string): Weights;
   /** All weights, also those that no model uses. */

@@ -3,6 +3,9 @@ import {
   BATCH_CONCURRENCY,
   DEADLINE_PLAIN_MS,
   DEADLINE_STREAM_MS,
+  DEPLOYMENT_CAPACITY_MAX,
+  DEPLOYMENT_DRAIN_MS,
+  DEPLOYMENT_DRAIN_MS_MAX,
   FILE_BYTES_MAX,
   FILE_URL_SECONDS,
   FILES_BYTES_MAX,
@@ -178,6 +181,18 @@ export const ConfigSchema = z.strictObject({
             MAPPING,
           )
           .default({}),
+      },
+      MAPPING,
+    )
+    .prefault({}),
+  /** What callers may ask for as engines of their own. */
+  deployments: z
+    .strictObject(
+      {
+        /** Units of one deployment; the specification ends at 999. */
+        capacityMax: whole(1, DEPLOYMENT_CAPACITY_MAX).default(DEPLOYMENT_CAPACITY_MAX),
+        /** How long calls go on when theirs was scaled or deleted; whatever runs then is broken off. */
+        drainMs: whole(0, DEPLOYMENT_DRAIN_MS_MAX).default(DEPLOYMENT_DRAIN_MS),
       },
       MAPPING,
     )

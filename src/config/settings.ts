@@ -88,6 +88,8 @@ export const SETTINGS: readonly Setting[] = [
   { path: 'files.totalBytesMax', type: 'number', env: 'PARLEY_FILES_TOTAL_BYTES_MAX' },
   { path: 'files.countMax', type: 'number', env: 'PARLEY_FILES_COUNT_MAX' },
   { path: 'files.urlSeconds', type: 'number', env: 'PARLEY_FILES_URL_SECONDS' },
+  { path: 'deployments.capacityMax', type: 'number', env: 'PARLEY_DEPLOYMENTS_CAPACITY_MAX' },
+  { path: 'deployments.drainMs', type: 'number', env: 'PARLEY_DEPLOYMENTS_DRAIN_MS' },
   { path: 'batches.concurrency', type: 'number', env: 'PARLEY_BATCHES_CONCURRENCY' },
   { path: 'vocabularies.listsMax', type: 'number', env: 'PARLEY_VOCABULARIES_LISTS_MAX' },
   { path: 'vocabularies.entriesMax', type: 'number', env: 'PARLEY_VOCABULARIES_ENTRIES_MAX' },

@@ -7,8 +7,13 @@ export interface Owner {
   readonly keyId: string;
 }
 
-/** `background`: nobody waits for it, so it goes behind whatever somebody waits for. */
-export type Priority = 'live' | 'background';
+/**
+ * `background`: nobody waits for it, so it goes behind whatever somebody waits for. `reserved`: its place was kept for it, so
+ * it goes before all others; whoever gives this out sees to it that there is no more of it than was reserved.
+ */
+export const PRIORITIES = ['reserved', 'live', 'background'] as const;
+
+export type Priority = (typeof PRIORITIES)[number];
 
 /** Facts for the one log line of a request; never prompts, answers or keys. */
 export interface RequestLog {

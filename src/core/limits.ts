@@ -109,6 +109,12 @@ export const BACKGROUND_PLACES_SHARE = 0.5;
 export const BACKGROUND_WAIT_FACTOR = 2;
 
 /**
+ * Ours: a reserved request may wait so many times as long in a queue as a live one, which is as long as any may run: it goes
+ * before all live ones, and is not refused because of them. Beyond: 503.
+ */
+export const RESERVED_WAIT_FACTOR = 60;
+
+/**
  * Ours: ms after a live request for which the embedded engine keeps a sequence free for the next one. Later on background
  * runs have all of them, and the first live request sets one of these aside.
  */
@@ -116,6 +122,9 @@ export const LIVE_EXPECTED_MS = 2_000;
 
 /** Ours: of so many slices of prefill of the embedded engine, one is a background prompt's although live ones are there. */
 export const BACKGROUND_SLICE_EVERY = 8;
+
+/** Ours: of so many such slices, one is a live prompt's although reserved ones are there. */
+export const LIVE_SLICE_EVERY = 4;
 
 /** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
 export const WORKSPACE_CHARACTERS_MAX = 64;
@@ -998,6 +1007,113 @@ export const JOB_SWEEP_PAGE_MAX = 500;
 export const JOB_LIST_DEFAULT = 20;
 export const JOB_LIST_MAX = 500;
 
+/** Specification, Limits: capacity of a deployment is below 1000. Beyond: 400. Configurable downwards. */
+export const DEPLOYMENT_CAPACITY_MAX = 999;
+
+/** Ours: deployments of a workspace in a region. Beyond: refused. Each is a label of the metrics, and known to every process. */
+export const DEPLOYMENTS_MAX = 100;
+
+/** wire.md E8.1: characters of a deployment's suffix. Beyond: 400. */
+export const DEPLOYMENT_SUFFIX_CHARACTERS_MAX = 8;
+
+/** Ours: characters of the model's name that one is made of. Beyond: there is no such model. A name has to fit into a path. */
+export const DEPLOYMENT_MODEL_CHARACTERS_MAX = 128;
+
+/** Ours: characters of what a deployment is called for people, and of other words that are kept as they came. Beyond: 400. */
+export const DEPLOYMENT_TEXT_CHARACTERS_MAX = 128;
+
+/** Ours: tokens or requests per minute that may be reserved or allowed. Beyond: 400. */
+export const DEPLOYMENT_PER_MINUTE_MAX = 1_000_000_000;
+
+/** Ours: tokens of the shortest and of the longest context that a deployment may ask for. Beyond: 400. */
+export const DEPLOYMENT_CONTEXT_TOKENS_MIN = 256;
+export const DEPLOYMENT_CONTEXT_TOKENS_MAX = 1_048_576;
+
+/** Ours: events kept of a deployment. Beyond: the oldest go; the log has them. */
+export const DEPLOYMENT_EVENTS_MAX = 200;
+
+/** Ours: characters of why something happened to a deployment. Beyond: cut. */
+export const DEPLOYMENT_REASON_CHARACTERS_MAX = 500;
+
+/** Ours: ms between looks of those who follow a deployment, for what other processes did to it. */
+export const DEPLOYMENT_LOOK_MS = 1_000;
+
+/** Ours: ms between looks of each process for what others did to deployments: calls go by a picture of them. */
+export const DEPLOYMENT_PICTURE_MS = 500;
+
+/** Ours: deployments whose use per minute is counted. Beyond: the one that was unused for longest begins anew. */
+export const QUOTAS_MAX = 10_000;
+
+/** Ours: seconds that a caller is told to wait at most for what is counted per minute; also where it never comes. */
+export const QUOTA_RETRY_SECONDS_MAX = 600;
+
+/** Ours: requests that are known to be counted already, so that several runs of one count once. Beyond: counted again. */
+export const QUOTA_REQUESTS_MAX = 10_000;
+
+/** Ours: ms for which a worker gathers what its answers use, before it tells the process that counts for all. */
+export const QUOTA_TELL_MS = 100;
+
+/** Ours: deployments that metrics tell one by one. Beyond: together, as `other`. */
+export const DEPLOYMENT_SERIES_MAX = 1_000;
+
+/** Ours: names that chance is asked for, where one is taken. Beyond: refused as taken. */
+export const DEPLOYMENT_NAME_TRIES = 5;
+
+/** Ours, in ms: how long calls go on when a deployment was scaled or deleted. Beyond: broken off. Configurable. */
+export const DEPLOYMENT_DRAIN_MS = 600_000;
+export const DEPLOYMENT_DRAIN_MS_MAX = 86_400_000;
+
+/** Ours, in ms: a unit of a deployment has to give its first token within this. Beyond: it is not ready. */
+export const DEPLOYMENT_PROBE_MS_MAX = 60_000;
+
+/** Ours, in ms: when as many servers elsewhere as are wanted have answered, the others have this long. Beyond: they are not used. */
+export const DEPLOYMENT_SERVERS_MOMENT_MS = 2_000;
+
+/** Ours, in ms: an engine that starts is waited for as long. Beyond: it is asked for its token, and fails. Large models load for minutes. */
+export const DEPLOYMENT_START_MS_MAX = 1_800_000;
+
+/** Ours, in ms: between looks at whether the engines of deployments are there. `ready_capacity` is older by no more than that. */
+export const DEPLOYMENT_MONITOR_MS = 1_000;
+
+/** Ours, in ms: until more of what the machine did not hold is tried again, as long as it is wanted. */
+export const DEPLOYMENT_AGAIN_MS = 30_000;
+
+/** Ours, in ms: between looks at whether the last call of a deployment that goes has ended. */
+export const DEPLOYMENT_ENDING_LOOK_MS = 1_000;
+
+/** Ours, in ms: between tries of a deployment that does not come up: the first, and the most. Five tries are a good minute. */
+export const DEPLOYMENT_RETRY_MS_MIN = 5_000;
+export const DEPLOYMENT_RETRY_MS_MAX = 60_000;
+
+/** Ours: deployments that one process brings about at a time. Beyond: they wait. Most of it is waiting for engines. */
+export const DEPLOYMENTS_AT_ONCE = 8;
+
+/**
+ * Ours, in ms: how long one of those has its place. Beyond: its engines go on to start, and another one's turn comes, which may
+ * be nothing but a delete. Large models load for minutes.
+ */
+export const DEPLOYMENT_TURN_MS = 20_000;
+
+/** Ours, in s: when callers of a deployment that is not there yet should come again. */
+export const DEPLOYMENT_RETRY_SECONDS = 5;
+
+/** Of the engine's library: sequences of one context. Beyond: the deployment has fewer units. */
+export const DEPLOYMENT_SEQUENCES_MAX = 256;
+
+/** Ours: server programs of one deployment on one machine. Beyond: it has fewer units. */
+export const DEPLOYMENT_PROGRAMS_MAX = 64;
+
+/** Ours, in bytes: memory that deployments leave to everything else. Beyond: they have fewer units. */
+export const DEPLOYMENT_MEMORY_RESERVE_BYTES = 512 * 2 ** 20;
+/** Ours: of a large machine, this part of its memory. */
+export const DEPLOYMENT_MEMORY_RESERVE_PART = 0.1;
+
+/**
+ * Measured, in bytes, and a half more: what an engine process takes beside weights and contexts (300 to 405 MiB with a
+ * vocabulary of 49 000 or 152 000), and what each unit adds to its context (1 to 3 MiB).
+ */
+export const DEPLOYMENT_ENGINE_BYTES = 512 * 2 ** 20;
+export const DEPLOYMENT_UNIT_BYTES = 4 * 2 ** 20;
 /** Ours: times that reading a document may fail for reasons that are not its own. Beyond: its status is error. */
 export const EXTRACT_TRIES = 3;
 

@@ -12,6 +12,13 @@ export interface Log {
   error(message: string, facts?: Facts & { readonly error?: unknown }): void;
 }
 
+/** A deployment, as metrics tell them apart. */
+export interface DeploymentName {
+  readonly region: string;
+  readonly workspace: string;
+  readonly name: string;
+}
+
 /** One finished request, as the metrics see it. */
 export interface RequestMeasure {
   /** One of the operations the meter was made for; anything else counts as `other`. */
@@ -24,6 +31,8 @@ export interface RequestMeasure {
   readonly promptTokens?: number;
   readonly cachedTokens?: number;
   readonly completionTokens?: number;
+  /** Present where it called one. */
+  readonly deployment?: DeploymentName;
 }
 
 /** What an attempt made of its job. `waiting`: for its next turn. `lost`: it is another process's to say. */

@@ -57,6 +57,20 @@ describe('the fair queue', () => {
     assert.equal(queue.length, 0);
   });
 
+  it('shows reserved items before all others, as fair among them, and bounded for themselves', () => {
+    const queue = createFairQueue<string>({ placesMax: 4 });
+    const add = (name: string, priority: 'reserved' | 'live' | 'background') => {
+      const [workspace = ''] = name.split('/');
+      return queue.add({ workspace, key: name, priority }, name);
+    };
+    for (const name of ['a/1', 'a/2', 'b/3', 'b/4']) assert.equal(add(name, 'live'), 'added');
+    assert.equal(add('c/5', 'live'), 'full');
+    assert.equal(add('c/6', 'background'), 'added');
+    for (const name of ['d/7', 'd/8', 'e/9', 'e/10']) assert.equal(add(name, 'reserved'), 'added');
+    assert.equal(add('f/11', 'reserved'), 'full');
+    assert.deepEqual(drain(queue), ['d/7', 'e/9', 'd/8', 'e/10', 'a/1', 'b/3', 'a/2', 'b/4', 'c/6']);
+  });
+
   it('background items take no place of a live one, of the queue or of its key, and have half as many', () => {
     const queue = createFairQueue<string>({ placesMax: 8 });
     const add = (key: string, priority: 'live' | 'background') => queue.add({ workspace: 'w', key, priority }, key);

@@ -1,35 +1,39 @@
+import type { Priority } from '../core/context.ts';
 import { BACKGROUND_PLACES_SHARE } from '../core/limits.ts';
-import { isBackground } from './background.ts';
 import type { EngineOwner } from './engine.ts';
 
 /**
- * Waiting requests: the live ones, and behind all of them the background ones. Both are in turn by workspace, then by key,
- * then by arrival, and bounded in places and in places of one key, each for themselves.
+ * Waiting requests: the reserved ones, behind all of them the live ones, and behind all of those the background ones. Each
+ * kind is in turn by workspace, then by key, then by arrival, and bounded in places and in places of one key, for itself.
  */
 export interface FairQueue<T> {
   readonly length: number;
   add(owner: EngineOwner, item: T): 'added' | 'full' | 'key-share';
-  /** Whose turn it is. Stays there until `take`, unless it is a background one and a live one comes. */
+  /** Whose turn it is. Stays there until `take`, unless one comes that goes before it. */
   peek(): T | undefined;
   /** Removes what `peek` shows; its workspace and key go to the end of the turn. */
   take(): void;
   remove(item: T): boolean;
 }
 
-/** @param placesMax Of live requests. */
+/** @param placesMax Of live requests; there are as many for reserved ones, which take none from them. */
 export function createFairQueue<T>({ placesMax }: { placesMax: number }): FairQueue<T> {
-  const live = createRing<T>(placesMax);
-  const background = createRing<T>(Math.max(1, Math.floor(placesMax * BACKGROUND_PLACES_SHARE)));
-  const first = (): FairQueue<T> => (live.length > 0 ? live : background);
+  const rings: Readonly<Record<Priority, FairQueue<T>>> = {
+    reserved: createRing<T>(placesMax),
+    live: createRing<T>(placesMax),
+    background: createRing<T>(Math.max(1, Math.floor(placesMax * BACKGROUND_PLACES_SHARE))),
+  };
+  const { reserved, live, background } = rings;
+  const first = (): FairQueue<T> => (reserved.length > 0 ? reserved : live.length > 0 ? live : background);
 
   return {
     get length() {
-      return live.length + background.length;
+      return reserved.length + live.length + background.length;
     },
-    add: (owner, item) => (isBackground(owner) ? background : live).add(owner, item),
+    add: (owner, item) => rings[owner.priority ?? 'live'].add(owner, item),
     peek: () => first().peek(),
     take: () => first().take(),
-    remove: (item) => live.remove(item) || background.remove(item),
+    remove: (item) => reserved.remove(item) || live.remove(item) || background.remove(item),
   };
 }
 

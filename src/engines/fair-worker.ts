@@ -1,7 +1,7 @@
 import { createBoundedWorker } from '../lib/bounded-worker.ts';
 import type { BoundedWorkerOptions } from '../lib/bounded-worker.ts';
 import { abortReason } from './abort-reason.ts';
-import { waitMsOf } from './background.ts';
+import { waitMsOf } from './priority.ts';
 import type { EngineOwner } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
 

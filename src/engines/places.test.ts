@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError } from '../core/error.ts';
-import { fitsBeside } from './background.ts';
+import { fitsBeside } from './priority.ts';
 import { createPlaces } from './places.ts';
 
 const place = (total = 2, { queuePlacesMax = 8, queueWaitMsMax = 60_000 } = {}) =>
@@ -116,6 +116,26 @@ describe('places at a server', () => {
     await assert.rejects(places.take(1, asker('c')), { kind: 'overloaded' });
     free();
     for (const each of [...live, ...waiting]) (await each)();
+  });
+
+  it('go to reserved requests first, which are not refused because live ones wait, and wait for longer', async () => {
+    const places = place(1, { queuePlacesMax: 2, queueWaitMsMax: 5 });
+    const reserved = () => ({
+      owner: { workspace: 'w', key: 'r', priority: 'reserved' as const },
+      signal: new AbortController().signal,
+    });
+    const order: string[] = [];
+    const free = await places.take(1, asker());
+    const live = ['a', 'b'].map((key) => places.take(1, asker(key)));
+    await assert.rejects(places.take(1, asker('c')), { kind: 'overloaded' });
+    const kept = places.take(1, reserved()).then((give) => (order.push('reserved'), give));
+    for (const each of live) await assert.rejects(each, { kind: 'overloaded' }, 'they waited for too long');
+    await assert.rejects(places.take(1, asker()), { kind: 'overloaded' }, 'a later one did, too');
+    const late = places.take(1, asker()).then((give) => (order.push('live'), give));
+    free();
+    (await kept)();
+    (await late)();
+    assert.deepEqual(order, ['reserved', 'live']);
   });
 
   it('are waited for longer by a background request', async () => {

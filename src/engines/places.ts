@@ -1,7 +1,7 @@
 import { ServiceError } from '../core/error.ts';
 import { RETRY_AFTER_SECONDS } from '../core/limits.ts';
 import { abortReason } from './abort-reason.ts';
-import { waitMsOf } from './background.ts';
+import { waitMsOf } from './priority.ts';
 import type { EngineOwner } from './engine.ts';
 import { createFairQueue } from './fair-queue.ts';
 

@@ -6,6 +6,7 @@ import type { Lease } from '../engines/registry.ts';
 import { checkAbilities, knownOf, unheardFields } from './abilities.ts';
 import { planRequest } from './plan.ts';
 import type { PlanNeeds } from './plan.ts';
+import { modelFacts } from './model-facts.ts';
 import { createPromptRenderer } from './prompt.ts';
 
 export interface PromptCount {
@@ -34,12 +35,12 @@ interface Needs {
 export function createCountPrompt({ catalogue, engineFor, styleOf }: Needs): CountPrompt {
   const rendererOf = createPromptRenderer();
   return async (request, { interface: wanted }, { owner, log }) => {
-    const resolved = catalogue.resolve(request.model, { interface: wanted, region: owner.region });
-    log.add({ model: resolved.entry.name });
+    const resolved = catalogue.resolve(request.model, { interface: wanted, owner });
+    log.add(modelFacts(resolved));
     const { engine, release } = await engineFor(resolved);
     try {
       const entry = withKnown(resolved.entry, knownOf(await engine.model(), engine.capabilities));
-      const model = { asked: resolved.asked, entry };
+      const model = { ...resolved, entry };
       checkAbilities(request, model, engine);
       const { asked, unheard } = await planRequest(request, {
         entry,

@@ -1,13 +1,14 @@
 import type { FillInTheMiddle } from '../catalogue/families/family.ts';
 import { withKnown } from '../catalogue/known.ts';
 import type { Catalogue, ModelEntry, ResolvedModel } from '../catalogue/model.ts';
-import type { RequestContext } from '../core/context.ts';
 import type { Usage } from '../core/event.ts';
 import type { Ids } from '../core/id.ts';
+import type { Phase } from '../core/prompt.ts';
 import type { GenerationRequest } from '../core/request.ts';
-import type { EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
+import type { EngineOwner, EngineRequest, EngineStart, TextEngine } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
 import { linkedAbort } from '../lib/linked-abort.ts';
+import { present } from '../lib/present.ts';
 import { checkAbilities, knownOf, lacksLogprobs, unheardFields } from './abilities.ts';
 import type { Admission } from './admission.ts';
 import type { AnswerCheck } from './answer-check.ts';
@@ -15,12 +16,14 @@ import type { CheckAnswer } from './checked-stages.ts';
 import { engineOwnerOf } from './engine-owner.ts';
 import type { Generate } from './generation.ts';
 import type { Ledger, Reservation } from './ledger.ts';
+import { modelFacts } from './model-facts.ts';
+import { narrowedContext, startedWithin, within } from './narrowed-context.ts';
 import { planRequest } from './plan.ts';
 import type { Plan } from './plan.ts';
 import { createPromptRenderer } from './prompt.ts';
 import { answeredCalls, withResultsTold } from './repeated-calls.ts';
 import { runEvents } from './run.ts';
-import type { Ending, Replacement } from './run.ts';
+import type { Ending, Replacement, SpokenEvent } from './run.ts';
 import { createRepeatedCall } from './stages/repeated-call.ts';
 import type { ToolFormatName } from './tools/formats.ts';
 
@@ -54,37 +57,50 @@ export function createGenerate({
   const rendererOf = createPromptRenderer();
 
   return async (request, { interface: wanted }, context) => {
-    const resolved = catalogue.resolve(request.model, { interface: wanted, region: context.owner.region });
-    context.log.add({ model: resolved.entry.name });
-    const owned = { owner: context.owner, model: resolved.entry.name, choices: request.choices };
-    const permit = await admission.admit(owned);
+    const resolved = catalogue.resolve(request.model, { interface: wanted, owner: context.owner });
+    context.log.add(modelFacts(resolved));
+    const { requestId, owner } = context;
+    const owned = { requestId, owner, model: resolved.entry.name, choices: request.choices };
+    const permit = await admission.admit({
+      ...owned,
+      ...present({ priority: context.priority, deployment: resolved.deployed?.record }),
+    });
+    const { count, priority = context.priority } = permit;
+    const engineOwner = engineOwnerOf({ owner, ...present({ priority }) });
     let lease: Lease | undefined;
     let reservation: Reservation | undefined;
     const run = linkedAbort(context.signal);
     const over = (usage: Usage, how: Ending): void => {
       run.unlink();
-      permit.release();
+      permit.release(usage, how);
       lease?.release();
       reservation?.settle(usage, how);
     };
     try {
       lease = await engineFor(resolved);
       const { engine } = lease;
-      const model = {
-        asked: resolved.asked,
-        entry: withKnown(resolved.entry, knownOf(await engine.model(), engine.capabilities)),
-      };
+      const loaded = await engine.model();
+      const model = { ...resolved, entry: withKnown(resolved.entry, knownOf(loaded, engine.capabilities)) };
       checkAbilities(request, model, engine);
       const style = styleOf(model);
-      const asker = { owner: engineOwnerOf(context), signal: run.signal };
+      const asker = { owner: engineOwner, signal: run.signal };
       const problemOf: CheckAnswer = (schema, text) => answerCheck.problemOf(schema, text, asker);
       const needs = { entry: model.entry, engine, rendererOf, newCallId: ids.toolCall, problemOf, ...style };
       const plan = await planRequest(request, needs);
-      reservation = await ledger.reserve({ requestId: context.requestId, ...owned });
+      reservation = await ledger.reserve(owned);
+      const narrowed = narrowedContext(model, loaded);
+      // A server that renders the prompt itself tells only later how long it was.
+      const countsPrompt = (count || narrowed) && engine.capabilities.input === 'prompt';
+      let phases: readonly Phase[] = [];
       const start = async ({ asked, ...own }: Plan, limits: TokenLimits = {}): Promise<EngineStart> => {
+        const promptTokens = countsPrompt ? await engine.countTokens(asked.input) : undefined;
+        const room = promptTokens === undefined ? undefined : narrowed?.roomFor(promptTokens);
+        if (asked === plan.asked) await count?.begin({ promptTokens, thinks: thinks(asked) });
         const stopTokens = [...style.stopTokens, ...(own.stopTokens ?? [])];
-        const plain = toEngineRequest(request, { model, engine, stopTokens }, context);
-        return await engine.start({ ...plain, ...limits, ...asked }, run.signal);
+        const plain = toEngineRequest(request, { model, engine, stopTokens }, { requestId, owner: engineOwner });
+        ({ phases } = asked);
+        const started = await engine.start(within({ ...plain, ...limits, ...asked }, room), run.signal);
+        return startedWithin(started, room);
       };
       const started = await start(plan);
       const answer = async (spent: Usage): Promise<Replacement> => {
@@ -106,8 +122,15 @@ export function createGenerate({
           context,
           stop: run.abort,
           over,
+          ...(count ? { produced: (event) => count.produced(event.tokens, kindOf(event, phases)) } : {}),
         }),
-        ignored: [...clampedFields(request, started), ...unheardFields(request, model.entry, engine), ...plan.unheard],
+        ignored: [
+          ...clampedFields(request, started),
+          ...unheardFields(request, model.entry, engine),
+          ...plan.unheard,
+          // Of the deployment, and not of this request: a context that nobody here can measure.
+          ...(narrowed && !countsPrompt ? ['max_context_length'] : []),
+        ],
       };
     } catch (error) {
       over(NOTHING, context.signal.aborted ? 'cancelled' : 'failed');
@@ -148,6 +171,12 @@ function clampedFields({ maxTokens, maxTotalTokens }: GenerationRequest, { maxTo
   ];
 }
 
+const thinks = ({ input, phases }: Plan['asked']): boolean =>
+  phases.some(({ kind }) => kind === 'thought') || (input.type === 'messages' && Boolean(input.thinking));
+
+const kindOf = (event: SpokenEvent, phases: readonly Phase[]): 'answer' | 'thought' =>
+  event.type === 'reasoning' || phases[event.phase]?.kind === 'thought' ? 'thought' : 'answer';
+
 const NOTHING: Usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
 
 function toEngineRequest(
@@ -157,11 +186,11 @@ function toEngineRequest(
     engine,
     stopTokens,
   }: { readonly model: ResolvedModel; readonly engine: TextEngine; readonly stopTokens: readonly string[] },
-  context: RequestContext,
+  { requestId, owner }: { readonly requestId: string; readonly owner: EngineOwner },
 ): Omit<EngineRequest, keyof Plan['asked']> {
   return {
-    id: context.requestId,
-    owner: engineOwnerOf(context),
+    id: requestId,
+    owner,
     sampling: { ...entry.sampling, ...request.sampling },
     stop: { ...request.stop, special: stopTokens },
     choices: request.choices,

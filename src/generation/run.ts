@@ -8,6 +8,9 @@ import type { Verify } from './stages/verdict.ts';
 
 type ChoiceEvent = Exclude<EngineEvent, { type: 'end' }>;
 
+/** What was said, in tokens. */
+export type SpokenEvent = Extract<EngineEvent, { type: 'text' | 'reasoning' }>;
+
 export type Ending = 'finished' | 'cancelled' | 'failed';
 
 /** What happens to the events of one choice before they are bracketed; made anew for each choice. */
@@ -32,6 +35,8 @@ export interface RunNeeds {
   readonly context: RequestContext;
   /** Ends the work in the engine. */
   readonly stop: (reason: ServiceError) => void;
+  /** Hears of each event of the engine's that says something, before anything becomes of it. */
+  readonly produced?: (event: SpokenEvent) => void;
   /** Called once, however the run ends, with what was really consumed. */
   readonly over: (usage: Usage, how: Ending) => void;
 }
@@ -99,7 +104,10 @@ export function runEvents(first: EngineStart, needs: RunNeeds): AsyncIterable<re
       emit({ type: 'end', usage });
       return;
     }
-    if (event.type === 'text' || event.type === 'reasoning') spoken += event.tokens;
+    if (event.type === 'text' || event.type === 'reasoning') {
+      spoken += event.tokens;
+      needs.produced?.(event);
+    }
     if (event.type === 'reasoning') thought += event.tokens;
     if (event.type === 'choice-end') engineEnds++;
     const push = chains[event.choice];

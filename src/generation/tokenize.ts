@@ -3,6 +3,7 @@ import type { RequestContext } from '../core/context.ts';
 import type { Message } from '../core/message.ts';
 import type { TokenText } from '../engines/engine.ts';
 import type { Lease } from '../engines/registry.ts';
+import { modelFacts } from './model-facts.ts';
 import { createPromptRenderer } from './prompt.ts';
 
 /** A text as it is, or a conversation as the model would read it. */
@@ -33,8 +34,8 @@ export interface TokenizeNeeds {
 export function createTokenize({ catalogue, engineFor, styleOf }: TokenizeNeeds): Tokenize {
   const rendererOf = createPromptRenderer();
   return async ({ model: asked, input }, { interface: wanted }, { owner, log }) => {
-    const model = catalogue.resolve(asked, { interface: wanted, region: owner.region });
-    log.add({ model: model.entry.name });
+    const model = catalogue.resolve(asked, { interface: wanted, owner });
+    log.add(modelFacts(model));
     const { engine, release } = await engineFor(model);
     try {
       const loaded = await engine.model();

@@ -165,6 +165,8 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
     const firstByteMs = firstByteAt === undefined ? undefined : firstByteAt - startedAt;
     const kind = call.error?.kind ?? 'none';
     const { operation, error } = call;
+    const { deployment } = facts;
+    const { region = address.region, workspace = '' } = call.owner ?? {};
     const written = {
       requestId,
       operation,
@@ -190,6 +192,7 @@ export function createCall(request: IncomingMessage, response: ServerResponse, n
       promptTokens: count(facts['promptTokens']),
       cachedTokens: count(facts['cachedTokens']),
       completionTokens: count(facts['completionTokens']),
+      ...(typeof deployment === 'string' ? { deployment: { region, workspace, name: deployment } } : {}),
     });
     needs.onEnd(call);
   };

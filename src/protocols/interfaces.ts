@@ -160,6 +160,13 @@ export const INTERFACES = {
       get('/api/v1/deployments/:id/stream'),
     ],
   },
+  deploymentTerms: {
+    name: 'Terms of deployments',
+    family: 'native',
+    regions: REGION_IDS,
+    routes: [put('/api/v1/deployments/:id/renew'), put('/api/v1/deployments/:id/updateOverflowStrategy')],
+    off: 'capacity is not bought for a time here, and what is over a reservation is refused',
+  },
   files: {
     name: 'Files',
     family: 'native',

@@ -206,6 +206,9 @@ function show(value: unknown, name: string, hidden: boolean): string {
   return String(value);
 }
 
+/** What a caller sent, as messages tell it: shortened, and objects and lists without what is in them. */
+export const shown = (value: unknown): string => show(value, '', false);
+
 const SHOWN_CHARS_MAX = 40;
 
 const shorten = (text: string): string => {

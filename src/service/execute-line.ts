@@ -69,6 +69,7 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
       const operation = endpoint?.operation ?? 'unknown';
       const kind = error?.kind ?? 'none';
       const { region, workspace, keyId } = wish.owner;
+      const { deployment } = facts;
       const line = {
         requestId,
         operation,
@@ -92,6 +93,7 @@ export function createExecuteLine({ endpoints, keys, limits, ids, clock, log, me
         promptTokens: count('promptTokens'),
         cachedTokens: count('cachedTokens'),
         completionTokens: count('completionTokens'),
+        ...(typeof deployment === 'string' ? { deployment: { region, workspace, name: deployment } } : {}),
       });
     };
 

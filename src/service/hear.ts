@@ -17,7 +17,7 @@ export interface HearNeeds {
 /** Hears a file while its caller waits. */
 export function createHear({ catalogue, speechFor, openAudio }: HearNeeds): Hear {
   return async ({ model, source, language, prompt }, { requestId, owner, priority, signal }) => {
-    const resolved = catalogue().resolve(model, { interface: 'speech', region: owner.region });
+    const resolved = catalogue().resolve(model, { interface: 'speech', owner });
     const { engine, release } = await speechFor(resolved);
     try {
       const { languages } = await engine.model();

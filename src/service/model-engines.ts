@@ -24,6 +24,7 @@ import type { ReportProgress } from '../weights/progress.ts';
 import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { createOnnxEngines, isOnnx } from './onnx-engines.ts';
+import type { LentUnits, ReachedProcess } from './deployed/reach-units.ts';
 import { createProgramEngine, createServerPool, planProgram, preferredPlan } from './server-engines.ts';
 import type { ProgramPlan } from './server-engines.ts';
 
@@ -83,6 +84,15 @@ export interface EngineHost {
   /** @param parse Of the ready value that the host's engine has. @throws ServiceError as `engineFor`. */
   open<Ready>(model: string, parse: (value: unknown) => Ready): Promise<Supervised<Ready>>;
   stateOf(model: string): Promise<ModelState>;
+  /** What serves of a deployment; undefined where nothing does. */
+  holdUnits(id: string): Promise<HeldUnits | undefined>;
+}
+
+/** Units of a deployment that the host keeps, until they are given back. */
+export interface HeldUnits {
+  readonly units: LentUnits;
+  readonly processes: readonly ReachedProcess[];
+  release(): Promise<void>;
 }
 
 export interface ModelEnginesNeeds {

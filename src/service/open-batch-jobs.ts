@@ -42,7 +42,7 @@ export async function openBatchJobs(needs: BatchJobsNeeds): Promise<Pick<JobHand
       work,
       blobs,
       executeLine: createExecuteLine({ endpoints, keys, limits: config.limits, ids: systemIds, clock, log, meter }),
-      isModel: (name) => catalogue.find(name) !== undefined,
+      isModel: (name, owner) => catalogue.find(name, owner) !== undefined,
       clock,
       log,
       concurrency: config.batches.concurrency,

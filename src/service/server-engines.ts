@@ -13,7 +13,7 @@ import { createCompletionEngine } from '../engines/completion/completion-engine.
 import type { CompletionServer } from '../engines/completion/completion-engine.ts';
 import type { TextEngine } from '../engines/engine.ts';
 import { createPool } from '../engines/pool/pool.ts';
-import type { Pool } from '../engines/pool/pool.ts';
+import type { Pool, PoolMember } from '../engines/pool/pool.ts';
 import type { Supervised } from '../engines/supervisor.ts';
 import { createUpstreamEngine } from '../engines/upstream/upstream-engine.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -32,7 +32,16 @@ interface PoolNeeds {
 
 /** A model's servers elsewhere, one or several, as one engine. */
 export async function createServerPool(entry: ModelEntry, runs: Upstream, needs: PoolNeeds): Promise<Pool> {
-  const { environment, log, clock, onToken } = needs;
+  const { log, clock, onToken } = needs;
+  return createPool({ members: await createServerMembers(entry, runs, needs), log, clock, onToken });
+}
+
+/** Each of a model's servers elsewhere as an engine of its own. */
+export async function createServerMembers(
+  entry: ModelEntry,
+  runs: Upstream,
+  { environment, log }: Pick<PoolNeeds, 'environment' | 'log'>,
+): Promise<readonly PoolMember[]> {
   const apiKey = runs.apiKeyEnv === undefined ? undefined : environment[runs.apiKeyEnv];
   if (runs.apiKeyEnv !== undefined && !apiKey)
     log.warn('the variable with the key of a server is not set: it is asked without one', {
@@ -40,11 +49,10 @@ export async function createServerPool(entry: ModelEntry, runs: Upstream, needs:
       variable: runs.apiKeyEnv,
     });
   const template = await templateOf(entry, runs.remote);
-  const members = runs.addresses.map((address) => ({
+  return runs.addresses.map((address) => ({
     address,
     engine: createServerEngine(entry, runs.remote, { url: address, apiKey, template, environment }),
   }));
-  return createPool({ members, log, clock, onToken });
 }
 
 interface Address {

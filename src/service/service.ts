@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { createDecodeAudio } from '../audio/decode-audio.ts';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
-import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
 import { familyNameOf } from '../catalogue/model.ts';
 import type { ResolvedModel } from '../catalogue/model.ts';
@@ -12,20 +10,23 @@ import type { Config } from '../config/config.ts';
 import { readModelsSection } from '../config/config-file.ts';
 import type { ModelsSection } from '../config/config-file.ts';
 import { listenersOf, regionsOf } from '../config/regions.ts';
+import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
-import { findProgram, programVersion } from '../engines/command/find-program.ts';
 import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
 import type { Admission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
+import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
 import { createEmbed } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
+import { createQuotas } from '../generation/quotas.ts';
+import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
@@ -62,6 +63,7 @@ import { responseJob } from '../jobs/kinds/response.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
 import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
+import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
 import type { Keys } from '../resources/keys/key.ts';
 import { createKeys } from '../resources/keys/service.ts';
@@ -81,13 +83,17 @@ import { prettyLines } from '../telemetry/pretty.ts';
 import { createOpenAudio } from '../transcription/opened-audio.ts';
 import { openAudioStream } from '../transcription/open-audio-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
-import type { RuntimeStore } from '../weights/runtime/runtime-store.ts';
 import type { WeightsStore } from '../weights/weights-store.ts';
 import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
 import type { ReachedRegion } from './addresses.ts';
 import { cannotListen } from './cannot-listen.ts';
+import { createCalledEngines } from './deployed/called-engines.ts';
+import type { Loan } from './deployed/deployed-engines.ts';
+import { openDeployedEngines } from './deployed/open-deployed-engines.ts';
+import { engineSettingsOf } from './engine-settings.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
 import { openBatches } from './open-batches.ts';
+import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { openVocabularies } from './open-vocabularies.ts';
@@ -108,6 +114,8 @@ export interface Parts {
   readonly engines: ModelEngines & EngineSharing;
   readonly admission: Admission;
   readonly ledger: Ledger;
+  /** Of deployments; where several processes serve, those of all. */
+  readonly quotas: Quotas;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Which of several processes this is. */
   readonly worker: number;
@@ -115,6 +123,10 @@ export interface Parts {
   readonly isPortShared: boolean;
   /** Where the engines run, if not here. */
   readonly engineHost: EngineHost;
+  /** Whether others listen, and this one keeps the engines: of the jobs only those that need them are its work. */
+  readonly isPrimary: boolean;
+  /** Hears that other units serve a deployment, or none. */
+  readonly onSwitch: (id: string) => void;
   /** Asks the processes that share the engines of this one for what they do not use. */
   readonly recall: () => Promise<void>;
   /** What the metrics of all processes are, where this is one of several. */
@@ -152,16 +164,21 @@ export interface Service {
 
 export interface ProcessSharing extends EngineSharing {
   readonly log: Log;
+  /** Of deployments. */
+  readonly quotas: Quotas;
   /** Puts whole lines of another process among those of this one. */
   writeLogLines(lines: string): void;
   stateOf(model: string): Promise<ModelState>;
   readMeter(): Promise<MeterReading>;
+  /** For other processes: what serves of a deployment. */
+  lend(id: string): Loan | undefined;
+  /** From another process: other units serve a deployment, or none. */
+  deploymentSwitched(id: string): void;
+  /** Of the process that keeps the engines, before anything serves: brings about what is wanted of deployments. */
+  work(): Promise<void>;
   /** These and no others, beside those that are shipped. @throws ServiceError; then they stay as they are. */
   useModels(section: ModelsSection): Promise<void>;
 }
-
-/** Ours: how long a program may take to tell its version, in ms. */
-const VERSION_MS_MAX = 5_000;
 
 const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
 
@@ -208,17 +225,35 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const extract = createExtract();
   const sweeps = worker === undefined;
   const batches = openBatches({ config, store, blobs, limitsOf, bell: jobBell, clock, log, sweeps });
-  const catalogue = createReplaceableCatalogue(await openCatalogue(config));
+  const directory = createDeploymentDirectory({ store, log });
+  await directory.refresh();
+  const catalogue = createReplaceableCatalogue(await openCatalogue(config), directory);
   const weights = overrides.weights ?? openWeights(config, environment, log);
   const { engineHost: host, recall } = overrides;
   const runtimes = openRuntimes(config, environment, log);
   const engineNeeds = { catalogue, weights, runtimes, environment, log, clock, ...present({ host, recall }) };
-  const engines = overrides.engines ?? (await openEngines(config, engineNeeds));
+  const engineSettings = await engineSettingsOf(config, engineNeeds);
+  const deployments = openDeployments({ config, store, clock, log, catalogue, directory, jobBell });
+  const deployed = openDeployedEngines({
+    ...engineNeeds,
+    settings: engineSettings,
+    drainMs: config.deployments.drainMs,
+    onStanding: (id, kept) => deployments.tellStanding(id, kept),
+    ...present({ onSwitch: overrides.onSwitch }),
+  });
+  const engines = overrides.engines ?? createModelEngines({ ...engineNeeds, ...engineSettings });
   const vocabularies = openVocabularies({ config, store, clock, catalogue, engines });
-  const answerCheck = createAnswerCheck();
   const speech = openSpeech({ kind: config.engine.kind, engines });
-  const books = { admission: overrides.admission ?? openAdmission, ledger: overrides.ledger ?? logOnlyLedger };
-  const engineFor = (model: ResolvedModel) => engines.engineFor(model);
+  const answerCheck = createAnswerCheck();
+  const quotas = overrides.quotas ?? createQuotas(clock);
+  const admission = createDeploymentAdmission({
+    quotas,
+    inner: overrides.admission ?? openAdmission,
+    running: (deployment) => ownMeter.deploymentRunStarted(deployment),
+  });
+  const books = { admission, ledger: overrides.ledger ?? logOnlyLedger };
+  const called = createCalledEngines(engines, deployed.callable);
+  const { engineFor } = called;
   const styleOf = ({ entry }: ResolvedModel) => familyOf(familyNameOf(entry));
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
@@ -228,8 +263,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
-  const embed = createEmbed({ catalogue, engineFor: (model) => engines.embeddingsFor(model), ...books });
-  const rank = createRank({ catalogue, engineFor: (model) => engines.rankingFor(model), ...books });
+  const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });
+  const rank = createRank({ catalogue, engineFor: called.rankingFor, ...books });
 
   const { findHotwords } = vocabularies.vocabularies;
   const transcriptions = openTranscriptions({
@@ -288,6 +323,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...batches.endpoints,
     ...vocabularies.endpoints,
     ...responseEndpoints({ responses, background, findDocument, fitHistory, countPrompt, ids: systemIds, ...asking }),
+    ...deployments.endpoints,
     tokenizer({ tokenize, catalogue: () => catalogue, strict }),
     ...transcriptions.endpoints,
     ...fineTunes(),
@@ -297,7 +333,9 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
+    isDeployed: (deployment) => directory.find(deployment, deployment.name) !== undefined,
   });
+  directory.whenGone(ownMeter.forgetDeployment);
   const meter: Meter = { ...ownMeter, expose: overrides.exposeAll ?? ownMeter.expose };
   const recognition = realtime({
     catalogue: () => catalogue,
@@ -332,26 +370,38 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     meter,
   });
 
-  // Whoever listens works, too: of several processes each, but for the primary.
+  // Whoever listens works, too; of several processes the primary does what is to be done to the engines it keeps.
   const { work } = batches;
   const batchJobs = await openBatchJobs({ config, work, blobs, endpoints, keys, catalogue, clock, log, meter });
+  const deploymentWork = {
+    deployment: deployments.job({
+      deployed: deployed.kept,
+      async prepare({ baseModel }) {
+        const entry = catalogue.find(baseModel);
+        if (!entry) throw new ServiceError('overloaded', `There is no model ${baseModel} any more.`);
+        const { engine, release } = await engines.engineFor({ asked: baseModel, entry });
+        await engine.model().finally(release);
+      },
+    }),
+  };
+  const otherWork = {
+    ...batchJobs,
+    extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
+    ...transcriptions.jobs,
+    response: responseJob({
+      background,
+      bell: runBell,
+      keys,
+      clock,
+      ids: systemIds,
+      log,
+      deadlineMs: config.limits.deadlineStreamMs,
+      answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
+    }),
+  };
   const jobs = openJobs({
     jobs: store.jobs,
-    handlers: overrides.jobHandlers ?? {
-      ...batchJobs,
-      extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
-      ...transcriptions.jobs,
-      response: responseJob({
-        background,
-        bell: runBell,
-        keys,
-        clock,
-        ids: systemIds,
-        log,
-        deadlineMs: config.limits.deadlineStreamMs,
-        answer: backgroundAnswer({ responses, background, findDocument, fitHistory, ids: systemIds, ...asking }),
-      }),
-    },
+    handlers: overrides.jobHandlers ?? { ...(host ? {} : deploymentWork), ...(overrides.isPrimary ? {} : otherWork) },
     bell: jobBell,
     clock,
     log,
@@ -374,6 +424,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     keys,
     sharing: {
       log,
+      quotas,
       writeLogLines: (lines) => logLines.write(lines),
       share: (model) => engines.share(model),
       releaseIdle: () => engines.releaseIdle(),
@@ -383,8 +434,15 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       },
       readMeter: () => ownMeter.read(),
       useModels,
+      lend: (id) => deployed.kept.lend(id),
+      deploymentSwitched: (id) => deployed.switched(id),
+      async work() {
+        await deployments.restart();
+        jobs.start();
+      },
     },
     async listen() {
+      if (!host) await deployments.restart();
       const bound = await http.listen().catch((error: unknown) => {
         throw cannotListen(error);
       });
@@ -418,6 +476,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       jobs.drain();
       await http.close({ graceMs: config.shutdownGraceMs });
       await jobs.close();
+      await deployed.close();
       await engines.close();
       await speech.close();
       await answerCheck.close();
@@ -425,6 +484,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await batches.close();
       await transcriptions.close();
       await pastEvents?.close();
+      await directory.close();
       await files.close();
       await store.close();
     },
@@ -433,59 +493,6 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
 
 /** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
-
-interface EngineNeeds {
-  readonly catalogue: ReplaceableCatalogue;
-  readonly weights: WeightsStore;
-  readonly runtimes: RuntimeStore;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly host?: EngineHost;
-  readonly recall?: () => Promise<void>;
-}
-
-async function openEngines(config: Config, needs: EngineNeeds): Promise<ModelEngines & EngineSharing> {
-  const { engine, limits } = config;
-  if (!needs.host)
-    needs.log.info('engine settings', {
-      threads: engine.threads,
-      sequences: engine.sequences,
-      gpu: String(engine.gpu),
-    });
-  return createModelEngines({
-    ...needs,
-    kind: engine.kind,
-    preferred: await preferredProgram(engine, needs),
-    contextTokens: engine.contextTokens,
-    llama: {
-      sequences: engine.sequences,
-      threads: engine.threads,
-      gpu: engine.gpu,
-      queuePlacesMax: limits.queuePlaces,
-      queueWaitMsMax: limits.queueWaitMs,
-      runFolder: join(config.data, 'run'),
-    },
-  });
-}
-
-/** The program that is to run our weights, where it is on this machine. */
-async function preferredProgram(
-  { prefer, kind, llamaServer = 'llama-server' }: Config['engine'],
-  { environment, log, host }: EngineNeeds,
-): Promise<string | undefined> {
-  if (prefer === 'embedded' || kind === 'scripted') return undefined;
-  const path = await findProgram(llamaServer, environment);
-  // Where another process keeps the engines, that one has told it.
-  if (host) return path;
-  if (path === undefined)
-    log.warn('the preferred server program is not there: the embedded engine runs', { program: llamaServer });
-  else {
-    const version = await programVersion(path, { environment, withinMs: VERSION_MS_MAX });
-    log.info('a server program runs our weights', { program: path, version });
-  }
-  return path;
-}
 
 /** Made at the first start; opens /ready and /metrics to machines elsewhere. */
 async function operatorToken(file: string): Promise<string> {

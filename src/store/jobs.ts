@@ -45,6 +45,15 @@ export interface JobStore {
   /** False where its kind has a job for the subject already, also one that has ended. */
   insert(job: NewJob): Promise<boolean>;
   /**
+   * As `insert`; and where its kind has a job for the subject already, that one is wanted once more: one that has ended
+   * waits again, one that waits for later is due at `runAfter`, both with all of their tries and the new payload.
+   *
+   * One that runs goes on, and waits again instead of ending. That loses no wish, if the wish is written in the same
+   * transaction and whoever runs the job reads it after the claim: a wish before the claim is read, and one after it is
+   * what turns the end into another wait, in the statement that would end it.
+   */
+  requeue(job: NewJob): Promise<void>;
+  /**
    * The job whose turn it is: by priority, then by the time it is due. One whose process died has lost a try by that; where
    * `triesLeft` is not above 0, it has to be given up. A lease of more than twice the length was taken before the clock was
    * set back, and counts for nothing: it would hold until then.
@@ -66,7 +75,7 @@ export interface JobStore {
       hasMoved?: boolean;
     },
   ): Promise<{ readonly isCancelled: boolean } | undefined>;
-  /** False when another one has it. */
+  /** False when another one has it. One that is wanted once more (`requeue`) waits again instead. */
   end(
     id: string,
     wish: {
@@ -116,6 +125,35 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
           .executeTakeFirst();
         return row !== undefined;
       }),
+    requeue: (job) =>
+      run(async () => {
+        await db
+          .insertInto('jobs')
+          .values(encode(job))
+          .onConflict((conflict) =>
+            conflict.columns(['kind', 'subject']).doUpdateSet(({ eb, ref }) => {
+              const isRunning = eb('jobs.state', '=', 'running');
+              const isEarlier = eb.and([eb('jobs.state', '=', 'waiting'), eb('jobs.due_at', '<', job.runAfter)]);
+              return {
+                state: eb.case().when(isRunning).then(ref('jobs.state')).else(ref('excluded.state')).end(),
+                due_at: eb
+                  .case()
+                  .when(eb.or([isRunning, isEarlier]))
+                  .then(ref('jobs.due_at'))
+                  .else(ref('excluded.due_at'))
+                  .end(),
+                again_at: eb.case().when(isRunning).then(ref('excluded.due_at')).else(ref('excluded.again_at')).end(),
+                payload: ref('excluded.payload'),
+                priority: ref('excluded.priority'),
+                tries: ref('excluded.tries'),
+                tries_left: ref('excluded.tries'),
+                is_cancelled: 0,
+                ended_at: null,
+              };
+            }),
+          )
+          .execute();
+      }),
     claim: (wish) =>
       run(async () => {
         for (;;) {
@@ -143,10 +181,11 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
     release: (id, { leaseOwner, dueAt, error, progress, hasMoved = false }) =>
       run(async () => {
         const row = await held(id, leaseOwner)
-          .set(({ eb }) => ({
+          .set(({ eb, fn, val }) => ({
             state: 'waiting',
             lease_owner: null,
-            due_at: dueAt,
+            due_at: fn.coalesce('again_at', val(dueAt)),
+            again_at: null,
             tries_left: eb(hasMoved ? 'tries' : 'tries_left', '-', error === undefined ? 0 : 1),
             ...told(progress),
             ...(error === undefined ? {} : { error }),
@@ -158,13 +197,22 @@ export function createJobStore(db: Kysely<Database>, run: Run): JobStore {
     end: (id, { leaseOwner, state, at, error, progress }) =>
       run(async () => {
         const row = await held(id, leaseOwner)
-          .set({
-            state,
-            lease_owner: null,
-            due_at: null,
-            ended_at: at,
-            ...told(progress),
-            ...(error === undefined ? {} : { error }),
+          .set(({ eb, ref }) => {
+            const isOver = eb('again_at', 'is', null);
+            return {
+              state: eb
+                .case()
+                .when(isOver)
+                .then(state)
+                .else('waiting' as const)
+                .end(),
+              lease_owner: null,
+              due_at: ref('again_at'),
+              again_at: null,
+              ended_at: eb.case().when(isOver).then(at).else(ref('ended_at')).end(),
+              ...told(progress),
+              ...(error === undefined ? {} : { error }),
+            };
           })
           .returning('id')
           .executeTakeFirst();
@@ -326,6 +374,7 @@ const take = (db: Kysely<Database>, { leaseOwner, leaseUntil, now }: JobClaim, s
       due_at: leaseUntil,
       attempt: seen.attempt + 1,
       started_at: fn.coalesce('started_at', val(now)),
+      again_at: null,
       // It was running: its process is dead.
       ...(seen.state === 'running' ? { tries_left: eb('tries_left', '-', 1) } : {}),
     }))
@@ -353,6 +402,7 @@ const encode = (job: NewJob): JobsTable => ({
   tries_left: job.tries,
   due_at: job.runAfter,
   lease_owner: null,
+  again_at: null,
   is_cancelled: 0,
   progress: null,
   error: null,

@@ -9,6 +9,7 @@ import { type BatchLineStore, createBatchLineStore } from './batch-lines.ts';
 import { type BatchStore, createBatchStore } from './batches.ts';
 import { type BackgroundStore, createBackgroundStore } from './background.ts';
 import { type ConversationStore, createConversationStore } from './conversations.ts';
+import { createDeploymentStore, type DeploymentStore } from './deployments.ts';
 import { createFileStore, type FileStore } from './files.ts';
 import { createFileTotals, type FileTotals } from './file-totals.ts';
 import { createItemStore, type ItemStore } from './items.ts';
@@ -31,6 +32,7 @@ export interface Tables {
   readonly batchLines: BatchLineStore;
   readonly background: BackgroundStore;
   readonly conversations: ConversationStore;
+  readonly deployments: DeploymentStore;
   readonly files: FileStore;
   readonly fileTotals: FileTotals;
   readonly items: ItemStore;
@@ -91,6 +93,7 @@ const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   batchLines: createBatchLineStore(db, run),
   background: createBackgroundStore(db, run),
   conversations: createConversationStore(db, run),
+  deployments: createDeploymentStore(db, run),
   files: createFileStore(db, run),
   fileTotals: createFileTotals(db, run),
   items: createItemStore(db, run),

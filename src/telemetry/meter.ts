@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Meter } from '../core/telemetry.ts';
+import type { DeploymentName, Meter } from '../core/telemetry.ts';
+import { createDeploymentMetrics } from './deployment-metrics.ts';
 
 /** Seconds; from a list call to a long stream. */
 const DURATION_BUCKETS = [0.005, 0.02, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600];
@@ -12,6 +13,9 @@ export type MeterReading = readonly object[];
 
 export interface ReadableMeter extends Meter {
   read(): Promise<MeterReading>;
+  deploymentRunStarted(deployment: DeploymentName): () => void;
+  /** A deployment is there no longer, and neither is what was counted of it. */
+  forgetDeployment(deployment: DeploymentName): void;
 }
 
 /**
@@ -19,8 +23,15 @@ export interface ReadableMeter extends Meter {
  *
  * @param operations The closed set of `operation` labels; whatever else is measured counts as `other`, so that no caller
  *   can make new series.
+ * @param isDeployed Whether there is such a deployment now: of one that is gone nothing is counted. Absent: there is.
  */
-export function createMeter({ operations }: { readonly operations: readonly string[] }): ReadableMeter {
+export function createMeter({
+  operations,
+  isDeployed,
+}: {
+  readonly operations: readonly string[];
+  readonly isDeployed?: (deployment: DeploymentName) => boolean;
+}): ReadableMeter {
   const known = new Set(operations);
   const registry = new Registry();
   const registers = [registry];
@@ -75,8 +86,14 @@ export function createMeter({ operations }: { readonly operations: readonly stri
     labelNames: ['kind', 'outcome'],
     registers,
   });
+  const deployments = createDeploymentMetrics(registers, {
+    firstByteBuckets: FIRST_BYTE_BUCKETS,
+    isThere: isDeployed,
+  });
 
   return {
+    deploymentRunStarted: deployments.runStarted,
+    forgetDeployment: deployments.forget,
     requestEnded(measure) {
       const operation = known.has(measure.operation) ? measure.operation : 'other';
       requests.inc({ operation, status: String(measure.status), kind: measure.kind });
@@ -85,6 +102,7 @@ export function createMeter({ operations }: { readonly operations: readonly stri
       if (measure.promptTokens) tokens.inc({ operation, direction: 'prompt' }, measure.promptTokens);
       if (measure.cachedTokens) tokens.inc({ operation, direction: 'cached' }, measure.cachedTokens);
       if (measure.completionTokens) tokens.inc({ operation, direction: 'completion' }, measure.completionTokens);
+      if (measure.deployment) deployments.requestEnded(measure.deployment, measure);
     },
     streamOpened() {
       let isOpen = true;

@@ -329,6 +329,71 @@ for (const { name, dialect } of DIALECTS) {
       assert.equal((await found(id)).dueAt, nowMs + LEASE_MS);
     });
 
+    const again = (subject: string, change: Partial<JobWish> = {}) =>
+      store.jobs.requeue(newJob(wish(subject, change), { ids, clock }));
+
+    it('makes one that is wanted once more where there is none, and has one that ended wait again, as it is wanted now', async () => {
+      for (const state of ['done', 'failed', 'cancelled'] as const) {
+        const subject = `ended ${state}`;
+        nowMs = START;
+        await again(subject, { priority: 1 });
+        const { id } = await claimed();
+        await store.jobs.cancel(id, nowMs);
+        await store.jobs.end(id, { leaseOwner: 'a', state, at: nowMs, error: 'x' });
+        nowMs += 1_000;
+        await again(subject, { payload: { now: 2 }, priority: 3, tries: 2 });
+        const job = await found(id);
+        assert.deepEqual(
+          [job.state, job.dueAt, job.endedAt, job.isCancelled, job.triesLeft, job.tries, job.priority, job.payload],
+          ['waiting', nowMs, undefined, false, 2, 2, 3, { now: 2 }],
+        );
+        assert.equal((await claimed()).attempt, 2);
+      }
+    });
+
+    it('has one that waits for later due at once, with all of its tries, and does not put one off that is due', async () => {
+      const id = await put('later', { runAfter: START + 1e9, tries: 5 });
+      await again('later');
+      assert.equal((await claimed()).id, id);
+      await store.jobs.release(id, { leaseOwner: 'a', dueAt: nowMs, error: 'x' });
+      assert.equal((await found(id)).triesLeft, 4);
+      nowMs += 1_000;
+      await again('later');
+      assert.deepEqual([(await found(id)).dueAt, (await found(id)).triesLeft], [START, 5]);
+    });
+
+    it('has one that runs go on, and run once more instead of ending, however it ends', async () => {
+      const ends = {
+        done: (id: string) => store.jobs.end(id, { leaseOwner: 'a', state: 'done', at: nowMs }),
+        failed: (id: string) => store.jobs.end(id, { leaseOwner: 'a', state: 'failed', at: nowMs, error: 'x' }),
+        released: (id: string) => store.jobs.release(id, { leaseOwner: 'a', dueAt: nowMs + 1e9, error: 'x' }),
+      };
+      for (const [subject, end] of Object.entries(ends)) {
+        nowMs = START;
+        const id = await put(subject);
+        await claimed();
+        await again(subject);
+        assert.deepEqual([(await found(id)).state, (await found(id)).dueAt], ['running', nowMs + LEASE_MS]);
+        assert.equal(await claim('b'), undefined);
+        nowMs += 1_000;
+        assert.ok(await end(id));
+        assert.deepEqual([(await found(id)).state, (await found(id)).endedAt], ['waiting', undefined]);
+        assert.equal((await claimed('b')).id, id);
+        await store.jobs.end(id, { leaseOwner: 'b', state: 'done', at: nowMs });
+        assert.equal((await found(id)).state, 'done');
+      }
+    });
+
+    it('is not wanted once more by what was wished before it was claimed', async () => {
+      const id = await put('dead');
+      await claimed();
+      await again('dead');
+      nowMs += LEASE_MS + 1;
+      assert.equal((await claimed('b')).id, id);
+      await store.jobs.end(id, { leaseOwner: 'b', state: 'done', at: nowMs });
+      assert.equal((await found(id)).state, 'done');
+    });
+
     it('does not put one off that is due already', async () => {
       const id = await put('due');
       nowMs += 1_000;

@@ -6,7 +6,7 @@ import type { EngineEvent } from '../../core/event.ts';
 import { CHOICES_MAX, QUEUE_PLACES_MAX, QUEUE_WAIT_MS_MAX, UPSTREAM_ASK_MS } from '../../core/limits.ts';
 import type { ServerKind } from '../../core/server-kind.ts';
 import { abortReason } from '../abort-reason.ts';
-import { fitsBeside } from '../background.ts';
+import { fitsBeside } from '../priority.ts';
 import type { EngineInput, EngineRequest, EngineStart, TextEngine } from '../engine.ts';
 import { createGrammarCompiler } from '../grammar-compiler.ts';
 import type { GrammarCompiler } from '../grammar-compiler.ts';

@@ -1,6 +1,6 @@
 import { LIVE_EXPECTED_MS } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { fitsBeside, isBackground } from '../background.ts';
+import { fitsBeside, isBackground, isReserved, rankOf } from '../priority.ts';
 import type { FairQueue } from '../fair-queue.ts';
 import type { Job } from './job.ts';
 import type { Slots } from './slots.ts';
@@ -11,7 +11,10 @@ export interface Admission {
   readonly setAside: readonly Job[];
 }
 
-/** Live requests, strictly in turn; then runs that were set aside for them; then background requests. */
+/**
+ * Reserved requests, strictly in turn; then live runs that were set aside for them; then live requests, strictly in turn; then
+ * background runs that were set aside for any of these; then background requests.
+ */
 export interface AdmissionOrder {
   /** Undefined where nobody can or may get any now. To be asked in each tick: it remembers when live ones were there. */
   next(): Admission | undefined;
@@ -29,13 +32,16 @@ export function createAdmissionOrder({ queue, jobs, slots, clock }: Needs): Admi
   const total = slots.all.length;
   let liveAt = -Infinity;
 
-  const forLive = (job: Job): Admission | undefined => {
+  /** At the cost of those that it goes before. */
+  const before = (job: Job): Admission | undefined => {
     const missing = job.call.choices - slots.free;
     if (missing <= 0) return { job, setAside: [] };
-    const movable = [...jobs].filter((other) => isMovable(other) && other.slots.length > 0);
+    const rank = rankOf(job.call.owner);
+    const movable = [...jobs].filter((other) => rankOf(other.call.owner) > rank && isMovable(other));
+    const taken = movable.filter((other) => other.slots.length > 0);
     // All of them or none: what is set aside has to be evaluated again.
-    if (movable.length < missing) return undefined;
-    return { job, setAside: movable.toSorted((a, b) => cellsOf(a) - cellsOf(b)).slice(0, missing) };
+    if (taken.length < missing) return undefined;
+    return { job, setAside: taken.toSorted(lastFirst).slice(0, missing) };
   };
 
   const fits = (job: Job): boolean => {
@@ -53,8 +59,11 @@ export function createAdmissionOrder({ queue, jobs, slots, clock }: Needs): Admi
     next() {
       if ([...jobs].some(isLive)) liveAt = clock.monotonic();
       const first = queue.peek();
-      if (first && isLive(first)) return forLive(first);
-      const job = [...jobs].find(isWaitingAside) ?? first;
+      if (first && isReserved(first.call.owner)) return before(first);
+      const aside = [...jobs].filter(isWaitingAside);
+      const live = aside.find(isLive) ?? (first && isLive(first) ? first : undefined);
+      if (live) return before(live);
+      const job = aside[0] ?? first;
       return job && fits(job) ? { job, setAside: [] } : undefined;
     },
   };
@@ -66,9 +75,12 @@ const isLive = ({ call }: Job): boolean => !isBackground(call.owner);
  * What can go on elsewhere, by evaluating its tokens again. A seeded run cannot: its slices would be others. One that keeps
  * beginnings of its prompt, or has several answers, is not worth the trouble.
  */
-const isMovable = (job: Job): boolean =>
-  !isLive(job) && job.call.choices === 1 && !job.isSeeded && !job.cacheWish && !job.isCancelled;
+const isMovable = (job: Job): boolean => job.call.choices === 1 && !job.isSeeded && !job.cacheWish && !job.isCancelled;
 
 const isWaitingAside = (job: Job): boolean => job.isSetAside && !job.isPaused && !job.isCancelled;
+
+/** Background runs first, and those that have the least to lose. */
+const lastFirst = (one: Job, other: Job): number =>
+  rankOf(other.call.owner) - rankOf(one.call.owner) || cellsOf(one) - cellsOf(other);
 
 const cellsOf = ({ slots }: Job): number => slots.reduce((sum, { tokens }) => sum + tokens.length, 0);

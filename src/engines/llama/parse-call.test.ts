@@ -48,7 +48,10 @@ test('whatever is missing or wrong is refused by name', () => {
   for (const [change, says] of [
     [{ owner: undefined }, /owner must be an object/],
     [{ owner: { workspace: 'w' } }, /owner\.key must be a string/],
-    [{ owner: { workspace: 'w', key: 'k', priority: 'high' } }, /owner\.priority must be live or background/],
+    [
+      { owner: { workspace: 'w', key: 'k', priority: 'high' } },
+      /owner\.priority must be one of reserved, live, background/,
+    ],
     [{ stop: undefined }, /stop must be an object/],
     [{ choices: 0 }, /choices must be a whole number from 1/],
     [{ choices: 'x' }, /choices/],

@@ -1,3 +1,4 @@
+import { PRIORITIES } from '../../core/context.ts';
 import { PHASES_MAX, TRIGGERS_MAX } from '../../core/limits.ts';
 import { compileTrigger } from '../triggers.ts';
 import type { EmbeddingRequest, RankingRequest } from '../engine.ts';
@@ -74,8 +75,8 @@ function parseOwner(call: Readonly<Record<string, unknown>>): void {
   text(owner['workspace'], 'owner.workspace');
   text(owner['key'], 'owner.key');
   const priority = owner['priority'];
-  if (priority !== undefined && priority !== 'live' && priority !== 'background')
-    throw new RangeError('owner.priority must be live or background');
+  if (priority !== undefined && !PRIORITIES.some((each) => each === priority))
+    throw new RangeError(`owner.priority must be one of ${PRIORITIES.join(', ')}`);
 }
 
 function parseSampling(sampling: Readonly<Record<string, unknown>>): void {

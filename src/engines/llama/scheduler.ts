@@ -1,6 +1,6 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { waitMsOf } from '../background.ts';
+import { waitMsOf } from '../priority.ts';
 import { createAdmissionOrder } from './admission-order.ts';
 import { createCells, wholeSlices } from './cells.ts';
 import { createChoiceOutput } from '../choice-output.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BACKGROUND_SLICE_EVERY } from '../../core/limits.ts';
+import { BACKGROUND_SLICE_EVERY, LIVE_SLICE_EVERY } from '../../core/limits.ts';
 import type { Choice, Job } from './job.ts';
 import type { Step } from './tick-plan.ts';
 import { planTick } from './tick-plan.ts';
@@ -8,11 +8,19 @@ import { planTick } from './tick-plan.ts';
 const SLICE = 8;
 
 /** A choice with so many tokens to be evaluated; the plan looks at nothing else of it. */
-function choiceOf(pending: number, how: { readonly isBehind?: boolean; readonly isSeeded?: boolean } = {}): Choice {
+function choiceOf(
+  pending: number,
+  how: { readonly isBehind?: boolean; readonly isReserved?: boolean; readonly isSeeded?: boolean } = {},
+): Choice {
   const job: Pick<Job, 'call' | 'isSeeded' | 'cacheWish'> = {
     call: {
       id: 'r',
-      owner: { workspace: 'w', key: 'k', ...(how.isBehind ? { priority: 'background' as const } : {}) },
+      owner: {
+        workspace: 'w',
+        key: 'k',
+        ...(how.isBehind ? { priority: 'background' as const } : {}),
+        ...(how.isReserved ? { priority: 'reserved' as const } : {}),
+      },
       input: { type: 'tokens', tokens: [] },
       sampling: {},
       stop: { strings: [], tokens: [] },
@@ -53,6 +61,22 @@ describe('the plan of a tick', () => {
     const advanced = turns.filter((turn) => tokensOf(plan([behind, ...live], turn).shared, behind) > 0);
     assert.equal(advanced.length, 4);
     for (const turn of turns) assert.equal(tokensOf(plan([behind], turn).shared, behind), SLICE);
+  });
+
+  it('gives the slice to reserved prompts first, beside which live ones advance more slowly, but do', () => {
+    const reserved = choiceOf(100, { isReserved: true });
+    const live = choiceOf(100);
+    const behind = choiceOf(100, { isBehind: true });
+    const turns = Array.from({ length: LIVE_SLICE_EVERY * BACKGROUND_SLICE_EVERY * 2 }, (_, turn) => turn + 1);
+    const sharesOf = (ready: readonly Choice[], of: Choice): number =>
+      turns.filter((turn) => tokensOf(plan(ready, turn).shared, of) === SLICE).length / turns.length;
+    assert.equal(sharesOf([live, reserved], live), 1 / LIVE_SLICE_EVERY);
+    assert.equal(sharesOf([live, reserved], reserved), 1 - 1 / LIVE_SLICE_EVERY);
+    assert.equal(sharesOf([behind, reserved], behind), 1 / BACKGROUND_SLICE_EVERY);
+    const all = [behind, live, reserved];
+    assert.equal(sharesOf(all, live), 1 / LIVE_SLICE_EVERY);
+    assert.equal(sharesOf(all, behind), 1 / BACKGROUND_SLICE_EVERY);
+    assert.equal(sharesOf(all, reserved), 1 - 1 / LIVE_SLICE_EVERY - 1 / BACKGROUND_SLICE_EVERY);
   });
 
   it('goes round all prompts of either kind, however many there are', () => {

@@ -1,5 +1,5 @@
-import { BACKGROUND_SLICE_EVERY } from '../../core/limits.ts';
-import { isBackground } from '../background.ts';
+import type { Priority } from '../../core/context.ts';
+import { BACKGROUND_SLICE_EVERY, LIVE_SLICE_EVERY } from '../../core/limits.ts';
 import { tokensToMark } from './explicit-cache.ts';
 import type { Choice } from './job.ts';
 import { SEEDED_SLICE_TOKENS } from './slots.ts';
@@ -19,8 +19,8 @@ export interface TickPlan {
 
 /**
  * One generation step for everybody, and one slice of prefill: a seeded request's own, or one that those without a seed
- * share. Whose slice it is goes round among the live ones, and among the background ones where no live one is left or each
- * BACKGROUND_SLICE_EVERY ticks.
+ * share. Whose slice it is goes round among the reserved prompts; among the live ones where no reserved one is left, or each
+ * LIVE_SLICE_EVERY ticks; and among the background ones where none of these is left, or each BACKGROUND_SLICE_EVERY ticks.
  *
  * @param ready Choices with pending tokens: one while generating, more during prefill.
  */
@@ -30,13 +30,12 @@ export function planTick(
 ): TickPlan {
   const shared: Step[] = [];
   const alone: Step[] = [];
-  const live: Choice[] = [];
-  const background: Choice[] = [];
+  const prompts: Record<Priority, Choice[]> = { reserved: [], live: [], background: [] };
   for (const choice of ready) {
-    if (choice.pending.length > 1) (isBackground(choice.job.call.owner) ? background : live).push(choice);
+    if (choice.pending.length > 1) prompts[choice.job.call.owner.priority ?? 'live'].push(choice);
     else (choice.job.isSeeded ? alone : shared).push({ choice, tokens: 1 });
   }
-  const order = inOrder({ live, background, turn });
+  const order = inOrder(prompts, turn);
   const [first] = order;
   if (first?.job.isSeeded) {
     alone.push({ choice: first, tokens: Math.min(SEEDED_SLICE_TOKENS, first.pending.length) });
@@ -52,22 +51,20 @@ export function planTick(
 }
 
 /** The first one's slice it is; the others share what it leaves. */
-function inOrder({
-  live,
-  background,
-  turn,
-}: {
-  readonly live: readonly Choice[];
-  readonly background: readonly Choice[];
-  readonly turn: number;
-}): readonly Choice[] {
-  if (live.length === 0) return fromTurn(background, turn);
-  if (background.length === 0) return fromTurn(live, turn);
-  // Each kind counts its own turns: by those of both, one of its own might never be first.
-  const turnsOfBackground = Math.floor(turn / BACKGROUND_SLICE_EVERY);
-  return turn % BACKGROUND_SLICE_EVERY === 0
-    ? [...fromTurn(background, turnsOfBackground), ...live]
-    : [...fromTurn(live, turn - turnsOfBackground), ...background];
+function inOrder(prompts: Readonly<Record<Priority, readonly Choice[]>>, turn: number): readonly Choice[] {
+  const { reserved, live, background } = prompts;
+  const isLiveOwed = reserved.length > 0 && live.length > 0;
+  const isBackgroundOwed = background.length > 0 && reserved.length + live.length > 0;
+  // Each kind counts its own turns: by those of all, one of its own might never be first.
+  const turnsOfBackground = isBackgroundOwed ? Math.floor(turn / BACKGROUND_SLICE_EVERY) : 0;
+  // Never at the same turn as those.
+  const turnsOfLive = isLiveOwed ? Math.floor((turn + LIVE_SLICE_EVERY - 1) / LIVE_SLICE_EVERY) : 0;
+  const rest = turn - turnsOfBackground - turnsOfLive;
+  if (isBackgroundOwed && turn % BACKGROUND_SLICE_EVERY === 0)
+    return [...fromTurn(background, turnsOfBackground), ...reserved, ...live];
+  if (isLiveOwed && turn % LIVE_SLICE_EVERY === 1) return [...fromTurn(live, turnsOfLive), ...reserved, ...background];
+  const [first, ...others] = [reserved, live, background].filter((kind) => kind.length > 0);
+  return [...fromTurn(first ?? [], rest), ...others.flat()];
 }
 
 const fromTurn = (choices: readonly Choice[], turn: number): readonly Choice[] => {

@@ -1,6 +1,6 @@
 import { assert } from '../../lib/assert.ts';
 import { abortReason } from '../abort-reason.ts';
-import { waitMsOf } from '../background.ts';
+import { waitMsOf } from '../priority.ts';
 import type { EngineOwner } from '../engine.ts';
 import { createFairQueue } from '../fair-queue.ts';
 import type { Refusal } from './protocol.ts';

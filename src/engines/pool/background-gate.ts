@@ -1,5 +1,5 @@
 import { POOL_BACKGROUND_BESIDE_LIVE_MAX, QUEUE_PLACES_MAX, QUEUE_WAIT_MS_MAX } from '../../core/limits.ts';
-import { isBackground } from '../background.ts';
+import { isBackground } from '../priority.ts';
 import type { EngineOwner } from '../engine.ts';
 import { createPlaces } from '../places.ts';
 import type { Member } from './member.ts';

@@ -1,7 +1,7 @@
 import type { ServiceError } from '../../core/error.ts';
 import { POOL_REST_MS, RETRY_AFTER_SECONDS_MAX } from '../../core/limits.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { isBackground } from '../background.ts';
+import { isBackground } from '../priority.ts';
 import type { EngineOwner, TextEngine } from '../engine.ts';
 import { shownBy } from '../upstream-cause.ts';
 import { seedOf } from './affinity.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Priority } from '../../core/context.ts';
 import type { EngineRequest } from '../engine.ts';
 import { createScriptedEngine } from './scripted-engine.ts';
 import type { Step } from './scripted-engine.ts';
@@ -10,7 +11,7 @@ const LIVE_WORDS = 20;
 const BEHIND_WORDS = 200;
 const words = (count: number): string[] => Array.from({ length: count }, (_, at) => `w${at} `);
 
-const request = (id: string, priority?: 'background'): EngineRequest => ({
+const request = (id: string, priority?: Priority): EngineRequest => ({
   id,
   owner: { workspace: 'w', key: 'k', ...(priority ? { priority } : {}) },
   input: { type: 'tokens', tokens: [1] },
@@ -25,10 +26,10 @@ function room(sequences: number) {
   const said: string[] = [];
   const ended: string[] = [];
   const script = ({ owner }: EngineRequest): readonly Step[] => [
-    { type: 'tokens', tokens: words(owner.priority ? BEHIND_WORDS : LIVE_WORDS), perTick: 1 },
+    { type: 'tokens', tokens: words(owner.priority === 'background' ? BEHIND_WORDS : LIVE_WORDS), perTick: 1 },
   ];
   const engine = createScriptedEngine({ script, sequences, onRunEnd: ({ id }) => ended.push(id) });
-  const run = async (id: string, priority?: 'background', signal = new AbortController().signal): Promise<string> => {
+  const run = async (id: string, priority?: Priority, signal = new AbortController().signal): Promise<string> => {
     const { batches } = await engine.start(request(id, priority), signal);
     let text = '';
     for await (const batch of batches) {
@@ -72,5 +73,17 @@ describe('the scripted engine', () => {
     await assert.rejects(behind, { kind: 'cancelled' });
     await live;
     assert.deepEqual(ended, ['behind', 'live']);
+  });
+
+  it('serves a reserved run at once, at the cost of a live one, which loses nothing and goes on before others begin', async () => {
+    const { run, said, ended } = room(1);
+    const live = run('live');
+    const waiting = run('waiting');
+    while (said.length < 5) await turn();
+    assert.equal(await run('reserved', 'reserved'), words(LIVE_WORDS).join(''));
+    assert.deepEqual(ended, ['reserved'], 'it came last, and ended first');
+    assert.equal(await live, words(LIVE_WORDS).join(''));
+    assert.equal(await waiting, words(LIVE_WORDS).join(''));
+    assert.deepEqual(ended, ['reserved', 'live', 'waiting']);
   });
 });

@@ -1,8 +1,8 @@
 import { abortReason } from '../abort-reason.ts';
-import { isBackground } from '../background.ts';
+import { rankOf } from '../priority.ts';
 import type { EngineOwner } from '../engine.ts';
 
-/** So many runs at a time: live ones first, and background ones set aside for them, as in the embedded engine. */
+/** So many runs at a time: those that go before others set these aside, as in the embedded engine. */
 export interface Sequences {
   /** @throws the signal's reason. */
   take(owner: EngineOwner, signal: AbortSignal): Promise<Sequence>;
@@ -27,19 +27,22 @@ export function createSequences(count: number): Sequences {
   const begun = new Set<Run>();
   const waiting = new Set<Run>();
 
-  const isLive = ({ owner }: Run): boolean => !isBackground(owner);
   const busy = (): readonly Run[] => [...begun].filter(({ isAside }) => !isAside);
 
-  /** Whose turn it is: live ones, then those set aside, then those that have not begun. */
-  const next = (): Run | undefined => {
-    const all = [...waiting];
-    return all.find(isLive) ?? [...begun].find(({ isAside }) => isAside) ?? all[0];
-  };
+  /** Whose turn it is: of those that go first, the ones that were set aside, then those that have not begun. */
+  const next = (): Run | undefined => [...[...begun].filter(({ isAside }) => isAside), ...waiting].toSorted(byRank)[0];
+
+  /** Who gives its sequence up for a run: of those that go last, the one that began last. */
+  const lastBehind = (run: Run): Run | undefined =>
+    busy()
+      .toReversed()
+      .toSorted((one, other) => byRank(other, one))
+      .find((other) => byRank(run, other) < 0);
 
   const admit = (): void => {
     for (let run = next(); run; run = next()) {
       if (busy().length >= count) {
-        const other = isLive(run) ? busy().findLast((each) => !isLive(each)) : undefined;
+        const other = lastBehind(run);
         if (!other) return;
         other.isAside = true;
       }
@@ -86,3 +89,5 @@ export function createSequences(count: number): Sequences {
       }),
   };
 }
+
+const byRank = (one: Run, other: Run): number => rankOf(one.owner) - rankOf(other.owner);

@@ -13,6 +13,8 @@ export interface SupervisedLease {
 /** What one guest holds here. */
 export interface GuestDesk {
   readonly answers: Answers<HostFunctions>;
+  /** Something more for the guest, which it may ask for by this number until it releases it. */
+  hold(lease: SupervisedLease): Held;
   /** The guest is gone: whatever it held is released. */
   end(): void;
 }
@@ -38,16 +40,18 @@ export function createGuestDesk(open: (model: string) => Promise<SupervisedLease
     });
   };
 
+  const hold = (lease: SupervisedLease): Held => {
+    const number = ++leases;
+    // The guest went while the engine was made.
+    if (isOver) lease.release();
+    else entries.set(number, { lease, life: 0, value: undefined });
+    return { lease: number };
+  };
+
   return {
+    hold,
     answers: {
-      async 'engine.open'(model) {
-        const lease = await open(model);
-        const number = ++leases;
-        // It went while the engine was made.
-        if (isOver) lease.release();
-        else entries.set(number, { lease, life: 0, value: undefined });
-        return { lease: number };
-      },
+      'engine.open': async (model) => hold(await open(model)),
       async 'engine.ready'(held) {
         const entry = entryOf(held);
         const value = await entry.lease.supervised.ready();

@@ -2,29 +2,34 @@ import type { Clock } from '../../lib/clock.ts';
 import type { MessageCalls } from '../../lib/message-calls.ts';
 import { abortReason } from '../abort-reason.ts';
 import type { Supervised } from '../supervisor.ts';
-import type { HostFunctions, ReadyAs } from './protocol.ts';
+import type { Held, HostFunctions, ReadyAs } from './protocol.ts';
 
-interface SharedEngineNeeds<Ready> {
+interface HeldEngineNeeds<Ready> {
   readonly host: Pick<MessageCalls<HostFunctions>, 'ask'>;
-  /** Of the catalogue, which the host has too. */
-  readonly model: string;
   /** What the host tells of a running child. */
   readonly parse: (value: unknown) => Ready;
   readonly clock: Pick<Clock, 'monotonic'>;
 }
 
 /**
- * What another process of ours keeps running, held until `stop`. A child that runs is asked for once: later calls cost
- * nothing until one of them finds it dead.
+ * What another process of ours keeps running for a model, held until `stop`.
  * @throws ServiceError when it cannot be had now (weights missing or downloading).
  */
 export async function openSharedEngine<Ready>({
-  host,
   model,
-  parse,
-  clock,
-}: SharedEngineNeeds<Ready>): Promise<Supervised<Ready>> {
-  const { lease } = await host.ask('engine.open', model);
+  ...needs
+}: HeldEngineNeeds<Ready> & {
+  /** Of the catalogue, which the host has too. */
+  readonly model: string;
+}): Promise<Supervised<Ready>> {
+  return heldEngine(await needs.host.ask('engine.open', model), needs);
+}
+
+/**
+ * What another process of ours keeps running, held until `stop`. A child that runs is asked for once: later calls cost
+ * nothing until one of them finds it dead.
+ */
+export function heldEngine<Ready>({ lease }: Held, { host, parse, clock }: HeldEngineNeeds<Ready>): Supervised<Ready> {
   let current: { readonly life: number; readonly ready: Ready } | undefined;
   let isFailing = false;
   let usedAt = clock.monotonic();

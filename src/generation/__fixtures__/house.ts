@@ -1,10 +1,12 @@
 import type { Catalogue, ModelEntry } from '../../catalogue/model.ts';
 import type { Priority, RequestContext } from '../../core/context.ts';
+import type { DeploymentRecord } from '../../core/deployment.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Usage } from '../../core/event.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import type { TextEngine } from '../../engines/engine.ts';
 import { createCheck } from '../../grammar/check.ts';
+import type { Permit } from '../admission.ts';
 import { createGenerate } from '../generate.ts';
 import type { WithEngineNeeds } from '../with-engine.ts';
 
@@ -19,10 +21,11 @@ export const ENTRY: ModelEntry = {
   created: 0,
 };
 
-const catalogueOf = (entry: ModelEntry): Pick<Catalogue, 'resolve'> => ({
+const catalogueOf = (entry: ModelEntry, record: DeploymentRecord | undefined): Pick<Catalogue, 'resolve'> => ({
   resolve(asked) {
     if (asked !== 'm') throw new ServiceError('model-not-found', 'no such model');
-    return { asked, entry };
+    if (!record) return { asked, entry };
+    return { asked, entry: { ...entry, name: record.name }, deployed: { record, base: entry } };
   },
 });
 
@@ -46,7 +49,17 @@ export function createBooks<Engine>(
     reserve,
     entry = ENTRY,
     priority,
-  }: { readonly reserve?: () => Promise<never>; readonly entry?: ModelEntry; readonly priority?: Priority } = {},
+    deployed,
+    permit,
+  }: {
+    readonly reserve?: () => Promise<never>;
+    readonly entry?: ModelEntry;
+    readonly priority?: Priority;
+    /** What `m` is then. */
+    readonly deployed?: DeploymentRecord;
+    /** What the admission gives out besides. */
+    readonly permit?: Partial<Permit>;
+  } = {},
 ) {
   const books = {
     permits: 0,
@@ -65,7 +78,7 @@ export function createBooks<Engine>(
     log: { add: (facts) => void Object.assign(books.facts, facts), warn: () => undefined },
   };
   const needs: WithEngineNeeds<Engine> = {
-    catalogue: catalogueOf(entry),
+    catalogue: catalogueOf(entry, deployed),
     engineFor: async () => {
       books.leases++;
       return { engine, release: () => void books.leasesReleased++ };
@@ -73,7 +86,7 @@ export function createBooks<Engine>(
     admission: {
       admit: async () => {
         books.permits++;
-        return { release: () => void books.releases++ };
+        return { ...permit, release: () => void books.releases++ };
       },
     },
     ledger: { reserve: reserve ?? (async () => ({ settle: (usage, how) => void books.settled.push({ usage, how }) })) },

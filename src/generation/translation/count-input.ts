@@ -33,7 +33,7 @@ export async function countInput(
       { param: field },
     );
   if (text === '') throw refuse(0);
-  const model = catalogue.resolve(request.model, { interface: on.interface, region: owner.region });
+  const model = catalogue.resolve(request.model, { interface: on.interface, owner });
   const { engine, release } = await engineFor(model);
   try {
     if (engine.capabilities.input === 'chat') return TOKENS_PER_CHARACTER;

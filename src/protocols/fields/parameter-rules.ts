@@ -1,5 +1,6 @@
 import type { ModelEntry } from '../../catalogue/model.ts';
 import { LOGIT_BIAS_ENTRIES_MAX, LOGIT_BIAS_MAX, STOP_CODE_POINTS_MAX, TOKEN_ID_MAX } from '../../core/limits.ts';
+import { isPresent } from '../../lib/present.ts';
 import { refuse } from '../parse.ts';
 import type { WireMessage } from './message-schema.ts';
 import type { ChatFields, WireStop } from './parameter-schema.ts';
@@ -21,6 +22,13 @@ export function checkParameters(fields: ChatFields, entry: ModelEntry, place: Pl
   if (fields.top_logprobs && fields.logprobs !== true) {
     throw refuse(place('top_logprobs'), 'top_logprobs is only allowed when logprobs is true', fields.top_logprobs);
   }
+}
+
+/** Whether there is no place for a thought in what is asked for: with one, it would be refused. */
+export function excludesThought(fields: Pick<ChatFields, 'messages' | 'response_format' | 'tool_choice'>): boolean {
+  const { tool_choice: choice, response_format: format } = fields;
+  const isForced = isPresent(choice) && typeof choice !== 'string';
+  return isForced || isContinued(fields) || format?.type === 'json_object';
 }
 
 export function checkStop(stop: WireStop, at: string): void {
@@ -86,7 +94,7 @@ function checkResponseFormat(fields: ChatFields, entry: ModelEntry, place: Place
   }
 }
 
-function isContinued({ messages }: ChatFields): boolean {
+function isContinued({ messages }: Pick<ChatFields, 'messages'>): boolean {
   const last = messages.at(-1);
   return last?.role === 'assistant' && last.partial === true;
 }

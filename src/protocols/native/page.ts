@@ -9,9 +9,9 @@ export interface Page {
 }
 
 /** Fields of a query that asks for a page. */
-export const pageFields = (sizeMax: number) => ({
+export const pageFields = (sizeMax: number, sizeDefault = 10) => ({
   page_no: whole(PAGE_NUMBER_MAX).default(1),
-  page_size: whole(sizeMax).default(10),
+  page_size: whole(sizeMax).default(sizeDefault),
 });
 
 export const pageTextsOf = (sizeMax: number): RuleTexts => ({

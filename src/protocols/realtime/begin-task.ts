@@ -42,7 +42,7 @@ export async function beginTask(
   owner: Owner,
   { catalogue, speechFor, findHotwords, openAudio, places }: BeginNeeds,
 ): Promise<BegunTask> {
-  const model = catalogue().resolve(asked, { interface: 'speech', region: owner.region });
+  const model = catalogue().resolve(asked, { interface: 'speech', owner });
   const wish = readRecognitionWish(parameters);
   // The cheap refusals come before a place is taken.
   const audio = openAudio(wish);

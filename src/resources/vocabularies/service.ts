@@ -2,7 +2,6 @@ import type { Catalogue } from '../../catalogue/model.ts';
 import { ServiceError } from '../../core/error.ts';
 import { type Ids, systemIds } from '../../core/id.ts';
 import { MODELS_NAMED_MAX } from '../../core/limits.ts';
-import type { RegionId } from '../../core/region.ts';
 import type { Hotword } from '../../core/speech.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Place } from '../../store/conversations.ts';
@@ -29,17 +28,17 @@ export function createVocabularies(needs: VocabulariesNeeds): Vocabularies {
   const recordOf = async (place: Place, id: string): Promise<VocabularyRecord> =>
     (await store.vocabularies.find(place, id)) ?? noVocabulary(id);
 
-  const checkTarget = (name: string, region: RegionId): void => {
+  const checkTarget = (name: string, owner: Place): void => {
     checkTargetModel(name);
     if (!catalogue.find(name)?.interfaces.includes('speech')) refuseTarget(name, catalogue);
-    catalogue.resolve(name, { interface: 'speech', region });
+    catalogue.resolve(name, { interface: 'speech', owner });
   };
 
   return {
     async create(owner, { prefix, targetModel, entries }) {
       checkWorkspace(owner);
       const { region, workspace } = owner;
-      checkTarget(targetModel, region);
+      checkTarget(targetModel, owner);
       checkPrefix(prefix);
       checkEntries(entries, { targetModel, entriesMax: limits.entriesMax });
       const id = ids.sortable(`vocab-${prefix}-`);

@@ -9,6 +9,7 @@ import { createService } from '../service.ts';
 import type { Service } from '../service.ts';
 import { createCrew } from './crew.ts';
 import type { Member } from './crew.ts';
+import { createDeployedDesk } from './deployed-desk.ts';
 import { findSharedPorts } from './shared-ports.ts';
 
 /** Ours, in ms: a worker that does not tell its counts within this is in the sum with what it told last. */
@@ -44,6 +45,8 @@ export async function createPrimary(
 ): Promise<Service> {
   const service = await createService(config, {
     environment,
+    isPrimary: true,
+    onSwitch: (id) => void all(({ calls }) => calls.ask('deployed.switched', id)),
     async recall() {
       await all(({ calls }) => calls.ask('engine.recall', null, AbortSignal.timeout(RECALL_MS_MAX)));
     },
@@ -54,10 +57,16 @@ export async function createPrimary(
     size: config.workers,
     attend() {
       const desk = createGuestDesk((model) => sharing.share(model));
+      const deployed = createDeployedDesk((id) => sharing.lend(id), desk);
       const counts = sum.join();
       return {
         answers: {
           ...desk.answers,
+          ...deployed.answers,
+          'quota.take': async (wish) => (await sharing.quotas.take(wish)) ?? null,
+          'quota.spend'(spent) {
+            for (const { subject, amounts } of spent) sharing.quotas.spend(subject, amounts);
+          },
           'model.state': (model) => sharing.stateOf(model),
           'metrics.expose': expose,
           'metrics.report': counts.take,
@@ -65,6 +74,7 @@ export async function createPrimary(
         take: counts.take,
         end() {
           desk.end();
+          deployed.end();
           counts.leave();
         },
       };
@@ -93,6 +103,7 @@ export async function createPrimary(
     async listen() {
       const { config: found, ...ports } = await findSharedPorts(config);
       const isPortShared = canSharePorts && ports.isPortShared;
+      await sharing.work();
       if (!isPortShared) sharing.log.info('the primary accepts for its workers: this system cannot share ports');
       return await crew.start((worker) => ({
         // Lines for a person are made here, where one reads them.

@@ -7,6 +7,8 @@ import { createMessageCalls } from '../../lib/message-calls.ts';
 import type { MessageCalls } from '../../lib/message-calls.ts';
 import { createService } from '../service.ts';
 import type { ListenAddress, Service } from '../service.ts';
+import { holdLentUnits } from './lent-units.ts';
+import { createToldQuotas } from './told-quotas.ts';
 import type { PrimaryFunctions, WorkerFunctions, WorkerOrder } from './protocol.ts';
 
 /** Ours, in ms: how often the primary hears what was counted; a worker that is killed takes at most so much with it. */
@@ -32,6 +34,7 @@ const primary: MessageCalls<PrimaryFunctions> = createMessageCalls<PrimaryFuncti
     },
     'engine.recall': async () => (await begun()).sharing.releaseIdle(),
     'metrics.read': async () => (await begun()).sharing.readMeter(),
+    'deployed.switched': async (id) => (await begun()).sharing.deploymentSwitched(id),
     'models.use': async (section) => (await begun()).sharing.useModels(section),
     drain: () => void drain(),
   },
@@ -45,7 +48,9 @@ const open = ({ config, worker, isPortShared }: WorkerOrder): Promise<Service> =
     engineHost: {
       open: (model, parse) => openSharedEngine({ host: primary, model, parse, clock: systemClock }),
       stateOf: (model) => primary.ask('model.state', model),
+      holdUnits: (id) => holdLentUnits(id, primary, systemClock),
     },
+    quotas: createToldQuotas(primary),
     exposeAll: () => primary.ask('metrics.expose', null, AbortSignal.timeout(METRICS_MS_MAX)),
   });
 

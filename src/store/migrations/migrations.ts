@@ -6,6 +6,7 @@ import { jobs } from './0004-jobs.ts';
 import { batches } from './0005-batches.ts';
 import { texts } from './0006-texts.ts';
 import { background } from './0007-background.ts';
+import { deployments } from './0008-deployments.ts';
 import { vocabularies } from './0009-vocabularies.ts';
 import { tasks } from './0010-tasks.ts';
 
@@ -18,6 +19,7 @@ export const MIGRATIONS: readonly Migration[] = [
   batches,
   texts,
   background,
+  deployments,
   vocabularies,
   tasks,
 ];

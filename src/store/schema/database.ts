@@ -1,6 +1,7 @@
 import type { BatchesTable, BatchLinesTable } from './batches.ts';
 import type { BackgroundRunsTable, ResponseEventsTable } from './background.ts';
 import type { ConversationsTable } from './conversations.ts';
+import type { DeploymentEventsTable, DeploymentsTable } from './deployments.ts';
 import type { FileCountsTable, FilesTable, FileTotalsTable } from './files.ts';
 import type { ItemsTable } from './items.ts';
 import type { JobsTable } from './jobs.ts';
@@ -17,6 +18,8 @@ export interface Database {
   batches: BatchesTable;
   background_runs: BackgroundRunsTable;
   conversations: ConversationsTable;
+  deployment_events: DeploymentEventsTable;
+  deployments: DeploymentsTable;
   file_counts: FileCountsTable;
   file_totals: FileTotalsTable;
   files: FilesTable;

@@ -24,6 +24,8 @@ export interface JobsTable {
   due_at: number | null;
   /** Who runs it; null when nobody does. */
   lease_owner: string | null;
+  /** Migration 0008. While somebody runs it: it is wanted once more, from then on. */
+  again_at: number | null;
   /** 1 when it is to end: whoever runs it sees that when it next looks. */
   is_cancelled: number;
   /** JSON of `JobProgress`. */

@@ -3,6 +3,7 @@ import { BATCH_TEST_ENDPOINT, type BatchEnd, type ResultKind } from '../../../co
 import { INTERNAL_MESSAGE, ServiceError } from '../../../core/error.ts';
 import { type Ids, systemIds } from '../../../core/id.ts';
 import { BATCHES_AT_ONCE, BATCH_CONCURRENCY, BATCH_WINDOW_LOOK_MS } from '../../../core/limits.ts';
+import type { Owner } from '../../../core/context.ts';
 import type { Log } from '../../../core/telemetry.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { every } from '../../../lib/every.ts';
@@ -25,8 +26,8 @@ export interface BatchHandlerNeeds {
   readonly work: BatchWork;
   readonly blobs: Pick<BlobStore, 'read' | 'put'>;
   readonly executeLine: ExecuteLine;
-  /** Whether there is such a model: whether it does what the endpoint asks is told line by line. */
-  readonly isModel: (name: string) => boolean;
+  /** Whether there is such a model for whom the batch belongs to: whether it does what the endpoint asks is told line by line. */
+  readonly isModel: (name: string, owner: Owner) => boolean;
   readonly clock: Clock;
   readonly log: Pick<Log, 'info' | 'error'>;
   /** Lines that are run at once, of all batches of this process. */
@@ -56,7 +57,9 @@ export function createBatchHandler(needs: BatchHandlerNeeds): JobHandler {
   const inspect = async (batch: BatchRecord, run: JobRun): Promise<BatchRecord | undefined> => {
     const faults = resultsOf(batch, run, 'validating');
     const { endpoint } = batch;
-    const needs = { endpoint, isModel, ids, faults, signal: run.signal };
+    const owner = ownerOf(batch);
+    const isKnown = (name: string): boolean => isModel(name, owner);
+    const needs = { endpoint, isModel: isKnown, ids, faults, signal: run.signal };
     const looked = await validate(readInput(blobs, batch.inputBlob), needs);
     await faults.flush();
     if (looked.type === 'bad') return await work.fail(batch.id, looked.problems);

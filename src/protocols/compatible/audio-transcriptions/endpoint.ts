@@ -55,7 +55,7 @@ export function audioTranscriptions(needs: AudioTranscriptionsNeeds): Endpoint {
           strict,
         });
         const { model, response_format: format, language, prompt, timestamp_granularities: granularities = [] } = wire;
-        catalogue().resolve(model, { interface: 'speech', region: context.owner.region });
+        catalogue().resolve(model, { interface: 'speech', owner: context.owner });
         if (!file?.received) throw new ServiceError('invalid-request', missing('file'), { param: 'file' });
         if (second) throw new ServiceError('invalid-request', 'file must be one file.', { param: 'file' });
         if (granularities.length > 0 && format !== 'verbose_json') {

@@ -15,6 +15,8 @@ import { furtherFields } from './further-fields.ts';
 import { encode } from './encode.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { ignoredNames } from '../../fields/ignored-names.ts';
+import { withDefaultThinking } from '../../fields/default-thinking.ts';
+import { excludesThought } from '../../fields/parameter-rules.ts';
 import { translates } from '../../fields/translation-rules.ts';
 import { checkRules } from './rules.ts';
 import { ChatCompletionBody, ModelOnly, chatTexts } from './schema.ts';
@@ -52,14 +54,15 @@ export function chatCompletions({
     async handle({ body }, context) {
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-      const { entry } = catalogue().resolve(model, { interface: 'chat', region: context.owner.region });
+      const { entry } = catalogue().resolve(model, { interface: 'chat', owner: context.owner });
       const head = { requestId: context.requestId, created: unixSeconds(clock.now()), model };
       if (translates(entry)) return await translation({ translate, strict }, { body, entry, head }, context);
-      const { wire, unknown } = parseBody(ChatCompletionBody, body, {
+      const { wire: said, unknown } = parseBody(ChatCompletionBody, body, {
         texts: () => chatTexts(entry),
         strict,
         heard: forwardedOf(entry),
       });
+      const wire = withDefaultThinking(said, entry, excludesThought(said));
       checkRules(wire, entry);
 
       const further = unknown.length > 0 ? furtherFields(body, unknown) : undefined;

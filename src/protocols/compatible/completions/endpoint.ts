@@ -46,7 +46,7 @@ export function completions({ generate, catalogue, clock, strict = false }: Comp
     async handle({ body }, context) {
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-      const { entry } = catalogue().resolve(model, { interface: 'completions', region: context.owner.region });
+      const { entry } = catalogue().resolve(model, { interface: 'completions', owner: context.owner });
       const { wire, unknown } = parseBody(CompletionBody, body, { texts: completionTexts(entry), strict });
       checkRules(wire);
 

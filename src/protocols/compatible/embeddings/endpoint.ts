@@ -31,7 +31,7 @@ export function embeddings({ embed, catalogue, strict = false }: EmbeddingsNeeds
       const { model, input, dimensions, encoding_format: format } = wire;
       const texts = typeof input === 'string' ? [input] : input;
       // An unknown model is told before how many texts it would take.
-      catalogue().resolve(model, { interface: 'embeddings', region: context.owner.region });
+      catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
       checkTexts(texts, { model, at: 'input' });
       const wish = {
         model,

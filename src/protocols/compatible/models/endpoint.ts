@@ -20,7 +20,7 @@ const shared = {
   onDisconnect: 'cancel',
 } as const;
 
-/** GET /compatible-mode/v1/models: what can be asked in this region, not what is only declared. */
+/** GET /compatible-mode/v1/models: what can be asked in this region, not what is only declared, and the workspace's deployments. */
 export function modelList({ catalogue, served }: ModelsNeeds): Endpoint {
   return {
     ...shared,
@@ -28,7 +28,7 @@ export function modelList({ catalogue, served }: ModelsNeeds): Endpoint {
     path: '/compatible-mode/v1/models',
     handle: (_request, { owner }) => {
       const entries = catalogue()
-        .list()
+        .list(owner)
         .filter((entry) => isOffered(entry, owner.region) && isServed(entry, served));
       return Promise.resolve(json({ object: 'list', data: entries.map((entry) => encodeModel(entry, entry.name)) }));
     },
@@ -43,10 +43,10 @@ export function modelGet({ catalogue, served }: ModelsNeeds): Endpoint {
     path: '/compatible-mode/v1/models/:id',
     async handle({ params }, { owner }) {
       const name = params['id'] ?? '';
-      const entry = catalogue().find(name);
+      const entry = catalogue().find(name, owner);
       if (!entry || !isOffered(entry, owner.region)) {
         const names = catalogue()
-          .list()
+          .list(owner)
           .filter((each) => isOffered(each, owner.region) && isServed(each, served));
         throw new ServiceError(
           'model-not-found',

@@ -9,8 +9,12 @@ import { ServiceError } from '../../../core/error.ts';
 import { textOf } from '../../../core/message.ts';
 import { checkMetadata } from '../../../resources/conversations/rules.ts';
 import type { Responses, Turn, TurnWish } from '../../../resources/responses/response.ts';
+import { isPresent } from '../../../lib/present.ts';
+import { withDefaultThinking } from '../../fields/default-thinking.ts';
+import { excludesThought } from '../../fields/parameter-rules.ts';
 import { parse, parseBody } from '../../parse.ts';
 import { furtherFields } from '../chat-completions/further-fields.ts';
+import { chatFields } from './chat-fields.ts';
 import { checkFiles } from '../items/check-files.ts';
 import { checkResults } from '../items/check-results.ts';
 import { itemsOf } from '../items/items-of.ts';
@@ -67,12 +71,13 @@ export function readAsked(
 ): Asked {
   const { model } = parse(ModelOnly, body);
   log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-  const { entry } = catalogue().resolve(model, { interface: 'responses', region: owner.region });
-  const { wire, unknown } = parseBody(ResponseBody, body, {
+  const { entry } = catalogue().resolve(model, { interface: 'responses', owner });
+  const { wire: written, unknown } = parseBody(ResponseBody, body, {
     texts: () => responseTexts(entry),
     strict,
     heard: forwardedOf(entry),
   });
+  const wire = entry.thinksByDefault ? withDefaultThinking(written, entry, saysHow(written)) : written;
   checkRules(wire);
   checkMetadata(metadataOf(wire.metadata, 'metadata'));
   const { input: said } = wire;
@@ -102,6 +107,10 @@ export function readAsked(
     },
   };
 }
+
+/** Of thinking, in this interface's own word; or asks for what no thought can stand beside. */
+const saysHow = (wire: ResponseWire): boolean =>
+  isPresent(wire.reasoning?.effort) || excludesThought(chatFields(wire).fields);
 
 /** So many items that not all were read: nobody has counted their tokens. */
 const tooLong = ({ history, olderItems }: Before, contextTokens: number): ServiceError =>

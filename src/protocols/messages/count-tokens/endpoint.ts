@@ -9,6 +9,7 @@ import { decodePrompt } from '../create/decode.ts';
 import { ignoredFields } from '../create/ignored-fields.ts';
 import { checkPrompt } from '../create/rules.ts';
 import { CountBody, messagesTexts, ModelOnly } from '../create/schema.ts';
+import { withDefaultThinking } from '../create/thinking.ts';
 
 export interface CountTokensNeeds {
   readonly countPrompt: CountPrompt;
@@ -29,8 +30,9 @@ export function countTokens({ countPrompt, catalogue, strict = false }: CountTok
     onDisconnect: 'cancel',
     async handle({ body }, context) {
       const { model } = parse(ModelOnly, body);
-      const { entry } = catalogue().resolve(model, { interface: 'messages', region: context.owner.region });
-      const { wire, unknown } = parseBody(CountBody, body, { texts: messagesTexts(entry), strict });
+      const { entry } = catalogue().resolve(model, { interface: 'messages', owner: context.owner });
+      const { wire: said, unknown } = parseBody(CountBody, body, { texts: messagesTexts(entry), strict });
+      const wire = withDefaultThinking(said, entry);
       checkPrompt(wire, entry);
       const { tokens, ignored } = await countPrompt(decodePrompt(wire), { interface: 'messages' }, context);
       return json({ input_tokens: tokens }, ignoredHeader([...ignoredFields(wire, ignored), ...unknown]));

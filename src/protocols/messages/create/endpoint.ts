@@ -12,6 +12,7 @@ import { ignoredFields } from './ignored-fields.ts';
 import { checkMessagesRules } from './rules.ts';
 import { MessagesBody, messagesTexts, ModelOnly } from './schema.ts';
 import { messageStream } from './stream.ts';
+import { withDefaultThinking } from './thinking.ts';
 
 export interface MessagesNeeds {
   readonly generate: Generate;
@@ -36,8 +37,9 @@ export function messagesCreate({ generate, catalogue, strict = false }: Messages
     async handle({ body }, context) {
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-      const { entry } = catalogue().resolve(model, { interface: 'messages', region: context.owner.region });
-      const { wire, unknown } = parseBody(MessagesBody, body, { texts: messagesTexts(entry), strict });
+      const { entry } = catalogue().resolve(model, { interface: 'messages', owner: context.owner });
+      const { wire: said, unknown } = parseBody(MessagesBody, body, { texts: messagesTexts(entry), strict });
+      const wire = withDefaultThinking(said, entry);
       checkMessagesRules(wire, entry);
 
       const head = { requestId: context.requestId, model };

@@ -1,6 +1,6 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { ThinkingWish } from '../../../core/request.ts';
-import { present } from '../../../lib/present.ts';
+import { isPresent, present } from '../../../lib/present.ts';
 import type { PromptWire } from './schema.ts';
 
 type ThinkingFields = Pick<PromptWire, 'thinking' | 'reasoning_effort' | 'output_config'>;
@@ -14,6 +14,20 @@ const wantsThinking = (wire: ThinkingFields): boolean =>
 /** Rules about thinking beside other fields hold only where a thought comes of it. */
 export const willThink = (wire: ThinkingFields, { abilities }: Pick<ModelEntry, 'abilities'>): boolean =>
   (abilities.thinking ?? false) !== false && wantsThinking(wire);
+
+/**
+ * A request as it is meant where its model thinks by default and it says nothing of that itself. The default gives way where
+ * a thought could not be: before a forced call, or before an answer that was begun.
+ */
+export function withDefaultThinking<Wire extends PromptWire>(
+  wire: Wire,
+  { thinksByDefault }: Pick<ModelEntry, 'thinksByDefault'>,
+): Wire {
+  const { thinking, tool_choice: choice, messages } = wire;
+  const isForced = choice?.type === 'any' || choice?.type === 'tool';
+  const isExcluded = isForced || messages.at(-1)?.role === 'assistant' || effortOf(wire) === 'none';
+  return !thinksByDefault || isExcluded || isPresent(thinking) ? wire : { ...wire, thinking: { type: 'adaptive' } };
+}
 
 export function decodeThinking(wire: ThinkingFields): ThinkingWish | undefined {
   if (!wantsThinking(wire)) return undefined;

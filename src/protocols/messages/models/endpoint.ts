@@ -22,7 +22,7 @@ const shared = {
   onDisconnect: 'cancel',
 } as const;
 
-/** GET /apps/anthropic/v1/models (wire.md E3.5): models of this interface that can be asked in this region. */
+/** GET /apps/anthropic/v1/models (wire.md E3.5): models of this interface that can be asked in this region, and the workspace's deployments. */
 export function messagesModelList({ catalogue }: MessagesModelsNeeds): Endpoint {
   return {
     ...shared,
@@ -30,7 +30,7 @@ export function messagesModelList({ catalogue }: MessagesModelsNeeds): Endpoint 
     path: '/apps/anthropic/v1/models',
     async handle({ query }, { owner }) {
       const all = catalogue()
-        .list()
+        .list(owner)
         .filter((entry) => isServed(entry, owner.region));
       const size = pageSize(query.get('limit'));
       // Clients without a place to go on from may send an empty one.
@@ -56,7 +56,7 @@ export function messagesModelGet({ catalogue }: MessagesModelsNeeds): Endpoint {
     path: '/apps/anthropic/v1/models/:id',
     async handle({ params }, { owner }) {
       const name = params['id'] ?? '';
-      const entry = catalogue().find(name);
+      const entry = catalogue().find(name, owner);
       if (!entry || !isServed(entry, owner.region))
         throw new ServiceError('model-not-found', `model: ${name.slice(0, 64)}`, { param: 'model' });
       return json(encodeModel(entry, name));

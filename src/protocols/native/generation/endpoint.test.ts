@@ -61,7 +61,11 @@ test('an answer has the request id, and what nobody knew or heard is named', asy
     headers: { 'x-parley-ignored': 'parameters.max_tokens(clamped),resources,parameters.vl_what' },
   });
   assert.equal(heard.on, 'native');
-  assert.deepEqual(heard.resolved, { interface: 'native', region: 'us-east-1', without: ['translation', 'research'] });
+  assert.deepEqual(heard.resolved, {
+    interface: 'native',
+    owner: context.owner,
+    without: ['translation', 'research'],
+  });
 });
 
 test('a header makes a stream of it; a cumulative one is gathered, an incremental one is not', async () => {

@@ -64,7 +64,7 @@ function generation(
       if (wantsTask(asked)) throw new ServiceError('forbidden', NO_TASKS);
       const { model } = parse(ModelOnly, body);
       context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
-      const wanted = { interface: 'native', region: context.owner.region, without: OTHER_DIALECTS } as const;
+      const wanted = { interface: 'native', owner: context.owner, without: OTHER_DIALECTS } as const;
       const { entry } = catalogue().resolve(model, wanted);
       const isStreamed = wantsStream(asked);
       if (translates(entry) && !isMultimodal)

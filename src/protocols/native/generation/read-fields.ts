@@ -1,6 +1,7 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
+import { withDefaultThinking } from '../../fields/default-thinking.ts';
 import { checkMessages } from '../../fields/message-rules.ts';
-import { checkParameters } from '../../fields/parameter-rules.ts';
+import { checkParameters, excludesThought } from '../../fields/parameter-rules.ts';
 import type { ChatFields } from '../../fields/parameter-schema.ts';
 import { conversation } from './conversation.ts';
 import { formOf } from './form.ts';
@@ -26,7 +27,11 @@ export function readFields(
 ): Asked {
   const messages = conversation(input ?? {}, entry);
   checkMessages(messages, place);
-  const fields = { ...parameters, messages, stream: way.isStreamed };
+  const written = parameters ?? {};
+  const isCumulative = way.isStreamed && written.incremental_output === false;
+  const isExcluded = isCumulative || written.result_format === 'text' || excludesThought({ ...written, messages });
+  const meant = withDefaultThinking(written, entry, isExcluded);
+  const fields = { ...meant, messages, stream: way.isStreamed };
   checkParameters(fields, entry, place);
-  return { fields, form: formOf(parameters ?? {}, entry, way) };
+  return { fields, form: formOf(meant, entry, way) };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ownInterfaces } from '../../../catalogue/model.ts';
-import type { Catalogue, ModelEntry, ModelInterface } from '../../../catalogue/model.ts';
+import type { Catalogue, ModelEntry, ModelInterface, ModelPlace } from '../../../catalogue/model.ts';
 import type { RegionId } from '../../../core/region.ts';
 import { json } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
@@ -26,7 +26,7 @@ const ModelListQuery = z.object({
   model: z.string().optional(),
 });
 
-/** GET /api/v1/models (wire.md 10): what can be asked in this region. A name that leads nowhere is an empty list. */
+/** GET /api/v1/models (wire.md 10): what can be asked in this region, and the workspace's deployments. A name that leads nowhere is an empty list. */
 export function nativeModelList({ catalogue, served }: NativeModelsNeeds): Endpoint {
   return {
     operation: 'native-models.list',
@@ -37,7 +37,7 @@ export function nativeModelList({ catalogue, served }: NativeModelsNeeds): Endpo
     onDisconnect: 'cancel',
     async handle({ query }, { owner, requestId }) {
       const { wire, unknown } = parseBody(ModelListQuery, fieldsOf(query), { texts: pageTexts });
-      const known = wire.model === undefined ? allOf(catalogue()) : byName(catalogue(), wire.model);
+      const known = wire.model === undefined ? allOf(catalogue(), owner) : byName(catalogue(), wire.model, owner);
       const part = wire.name?.toLowerCase() ?? '';
       const models = known.filter(
         ({ name, entry }) => name.toLowerCase().includes(part) && isThere(entry, owner.region, served),
@@ -50,11 +50,11 @@ export function nativeModelList({ catalogue, served }: NativeModelsNeeds): Endpo
   };
 }
 
-const allOf = (catalogue: Pick<Catalogue, 'list'>): readonly Shown[] =>
-  catalogue.list().map((entry) => ({ name: entry.name, entry }));
+const allOf = (catalogue: Pick<Catalogue, 'list'>, owner: ModelPlace): readonly Shown[] =>
+  catalogue.list(owner).map((entry) => ({ name: entry.name, entry }));
 
-function byName(catalogue: Pick<Catalogue, 'find'>, name: string): readonly Shown[] {
-  const entry = catalogue.find(name);
+function byName(catalogue: Pick<Catalogue, 'find'>, name: string, owner: ModelPlace): readonly Shown[] {
+  const entry = catalogue.find(name, owner);
   return entry ? [{ name, entry }] : [];
 }
 

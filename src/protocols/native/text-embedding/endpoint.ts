@@ -34,7 +34,7 @@ export function textEmbedding({ embed, catalogue, strict = false }: TextEmbeddin
       const { wire, unknown } = parseBody(TextEmbeddingBody, body, { texts: textEmbeddingTexts, strict });
       const { model, input, parameters } = wire;
       // An unknown model is told before how many texts it would take.
-      catalogue().resolve(model, { interface: 'embeddings', region: context.owner.region });
+      catalogue().resolve(model, { interface: 'embeddings', owner: context.owner });
       checkTexts(input.texts, { model, at: 'input.texts' });
       checkOutput(parameters);
       const dimension = parameters?.dimension;

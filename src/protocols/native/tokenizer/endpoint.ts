@@ -29,7 +29,7 @@ export function tokenizer({ tokenize, catalogue, strict = false }: TokenizerNeed
     onDisconnect: 'cancel',
     async handle({ body }, context) {
       const { model } = parse(ModelOnly, body);
-      const { entry } = catalogue().resolve(model, { interface: 'native', region: context.owner.region });
+      const { entry } = catalogue().resolve(model, { interface: 'native', owner: context.owner });
       const { wire, unknown } = parseBody(TokenizerBody, body, { texts: generationTexts(entry), strict });
       const wish = { model, input: decodeTokenizerInput(wire, entry) };
       const tokenized = await tokenize(wish, { interface: 'native' }, context);

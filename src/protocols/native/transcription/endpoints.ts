@@ -53,7 +53,7 @@ export function nativeTranscription(needs: NativeTranscriptionNeeds): readonly E
           throw new ServiceError('forbidden', 'Current user api does not support synchronous calls.');
         }
         const { wire, unknown } = parseBody(TranscriptionBody, body, { texts: transcriptionTexts, strict });
-        const { entry } = catalogue().resolve(wire.model, { interface: 'speech', region: owner.region });
+        const { entry } = catalogue().resolve(wire.model, { interface: 'speech', owner });
         const sources = sourcesOf(wire.input);
         const { parameters } = wire;
         const words = parameters?.special_word_filter;

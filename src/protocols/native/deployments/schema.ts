@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { DeploymentStatus } from '../../../core/deployment.ts';
+import {
+  DEPLOYMENT_CONTEXT_TOKENS_MAX,
+  DEPLOYMENT_CONTEXT_TOKENS_MIN,
+  DEPLOYMENT_PER_MINUTE_MAX,
+  DEPLOYMENT_TEXT_CHARACTERS_MAX,
+  PAGE_SIZE_MAX,
+} from '../../../core/limits.ts';
+import { pageFields } from '../page.ts';
+
+/** Specification, E8. */
+const PAGE_SIZE_DEFAULT = 50;
+
+const page = pageFields(PAGE_SIZE_MAX, PAGE_SIZE_DEFAULT);
+
+/** wire.md E8.1; clients compare `status` with these and no others. */
+export const WIRE_STATUSES: Readonly<Record<DeploymentStatus, string>> = {
+  pending: 'PENDING',
+  deploying: 'DEPLOYING',
+  running: 'RUNNING',
+  updating: 'UPDATING',
+  stopped: 'STOPPED',
+  failed: 'FAILED',
+  deleting: 'DELETING',
+};
+
+export const ListQuery = z.object({ ...page, status: z.enum(Object.values(WIRE_STATUSES)).optional() });
+
+export const ModelsQuery = z.object({
+  ...page,
+  version: z.string().optional(),
+  model_source: z.enum(['base', 'custom']).optional(),
+});
+
+const text = z.string().max(DEPLOYMENT_TEXT_CHARACTERS_MAX);
+
+const perMinute = (least: number) => z.int().min(least).max(DEPLOYMENT_PER_MINUTE_MAX);
+
+/** Its rule is the plan's and the model's, and has the specification's words, whatever stands there. */
+const capacity = z.unknown().optional();
+
+const PtuCapacity = z.object({
+  input_tpm: perMinute(0),
+  output_tpm: perMinute(0),
+  thinking_output_tpm: perMinute(0),
+});
+
+const limits = { rpm_limit: perMinute(1).nullish(), tpm_limit: perMinute(1).nullish() };
+
+/** wire.md E8.1, "Create body". */
+export const CreateBody = z.object({
+  model_name: z.string().min(1),
+  capacity,
+  ptu_capacity: PtuCapacity.nullish(),
+  plan: z.string().nullish(),
+  suffix: z.string().nullish(),
+  name: text.nullish(),
+  /** Its type differs between clients. */
+  deploy_spec: z.union([text, z.record(z.string(), z.unknown())]).nullish(),
+  template_id: text.nullish(),
+  billing_method: text.nullish(),
+  charge_type: text.nullish(),
+  pre_paid_info: z.unknown().optional(),
+  enable_thinking: z.boolean().nullish(),
+  max_context_length: z.int().min(DEPLOYMENT_CONTEXT_TOKENS_MIN).max(DEPLOYMENT_CONTEXT_TOKENS_MAX).nullish(),
+  ...limits,
+  service_tier: text.nullish(),
+  model_version: text.nullish(),
+});
+export type CreateWire = z.output<typeof CreateBody>;
+
+/** Some clients repeat the name of the path. */
+export const ScaleBody = z.object({
+  deployed_model: z.string().nullish(),
+  capacity,
+  ptu_capacity: PtuCapacity.nullish(),
+});
+
+export const ThrottleBody = z.object({ deployed_model: z.string().nullish(), ...limits });
+export type ThrottleWire = z.output<typeof ThrottleBody>;

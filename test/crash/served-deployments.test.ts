@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
+import { openStore } from '../../src/store/store.ts';
+import { until } from '../until.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../process/__fixtures__/chat-program.ts', import.meta.url));
+
+const KILLS = 20;
+/** From the moment at which it listens to its end: as long as a change of two or three programs takes, or less. */
+const LIFE_MS_MAX = 2_000;
+/** The machine may be busy: where it is not, all of it takes a minute. */
+const WITHIN_MS = 60_000;
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly key: string;
+}
+
+interface Told {
+  readonly deployed_model: string;
+  readonly status: string;
+  readonly capacity: number;
+  readonly ready_capacity: number;
+}
+
+/** What a deployment may want, as far as it was answered; undefined: it is not there, or goes. */
+type Wanted = ReadonlySet<number | undefined>;
+
+/** Until some moment within so many ms: none of them may matter. */
+function chance(msMax: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, Math.random() * msMax);
+  return promise;
+}
+
+describe('deployments and a service that is killed', { skip: process.platform !== 'linux' }, () => {
+  let data = '';
+  let running: ChildProcess | undefined;
+  before(async () => {
+    data = await mkdtemp(join(tmpdir(), 'parley-crash-deployments-'));
+    const words = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, '{port}', 'THEIR_KEY', data];
+    await writeFile(
+      join(data, 'parley.yaml'),
+      `models:
+  house-model:
+    command: ${JSON.stringify(words)}
+    environment: { THEIR_KEY: '{key}', NODE_COMPILE_CACHE: '${join(data, 'compile-cache')}' }
+    upstreamModel: theirs
+    contextTokens: 3000
+`,
+    );
+  });
+  after(async () => {
+    if (running) await end(running, 'SIGKILL');
+    await rm(data, { recursive: true });
+  });
+
+  async function start(): Promise<Server> {
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data, '--no-first-answer'],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: {
+          ...process.env,
+          NODE_COMPILE_CACHE: join(data, 'compile-cache'),
+          PARLEY_HUB_URL: 'off',
+          PARLEY_MODELS_FOLDER: join(data, 'models'),
+          PARLEY_LOG_LEVEL: 'error',
+        },
+      },
+    );
+    running = child;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const url = await until('the server is ready', { withinMs: WITHIN_MS }, async () => {
+      assert.equal(child.exitCode ?? child.signalCode, null, output);
+      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0];
+      // It says where it will listen before it does.
+      const health = address === undefined ? undefined : await fetch(`${address}/health`).catch(() => undefined);
+      return health?.ok ? address : undefined;
+    });
+    return { child, url, key: (await readFile(join(data, 'key'), 'utf8')).trim() };
+  }
+
+  async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+
+  const send = ({ url, key }: Server, method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const ask = async (server: Server, method: string, path = '', body?: object) => {
+    const response = await send(server, method, `/api/v1/deployments${path}`, body);
+    const { output } = (await response.json()) as { readonly output?: Told };
+    return { status: response.status, output };
+  };
+  const all = async (server: Server): Promise<readonly Told[]> => {
+    const response = await send(server, 'GET', '/api/v1/deployments?page_size=100');
+    return ((await response.json()) as { output: { deployments: readonly Told[] } }).output.deployments;
+  };
+
+  /** Pids of the programs that this test's services have started. */
+  async function programs(): Promise<readonly number[]> {
+    const found: number[] = [];
+    for (const name of await readdir('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const words = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0');
+      if (words.includes(PROGRAM) && words.includes(data)) found.push(Number(name));
+    }
+    return found;
+  }
+
+  it(
+    'are brought about by the next one: no answered wish is lost, no program is left over, no record is a ghost',
+    { timeout: 240_000 },
+    async () => {
+      // Whoever is killed writes no cache of compiled sources.
+      let server = await start();
+      await end(server.child, 'SIGTERM');
+      server = await start();
+
+      const wanted = new Map<string, Wanted>();
+      const seen = new Set<number>();
+      let answered = 0;
+
+      /** One change after the other, until the service is gone. */
+      const change = async (at: Server, turn: number): Promise<void> => {
+        for (let step = 0; ; step++) {
+          const suffix = `s${(turn + step) % 3}`;
+          const name = `house-model-${suffix}`;
+          const before: Wanted = wanted.get(name) ?? new Set([undefined]);
+          const capacity = Math.floor(Math.random() * 3);
+          const isThere = !before.has(undefined);
+          const isToGo = isThere && Math.random() < 0.3;
+          const wish = isToGo ? undefined : capacity;
+          // Until it is answered, it may or may not have been heard.
+          wanted.set(name, new Set([...before, wish]));
+          const create = { model_name: 'house-model', plan: 'mu', capacity, suffix };
+          const { status } = await (isToGo
+            ? ask(at, 'DELETE', `/${name}`)
+            : isThere
+              ? ask(at, 'PUT', `/${name}/scale`, { capacity })
+              : ask(at, 'POST', '', create));
+          // One that goes, and is not gone yet, is in the way of the next one of its name.
+          if (status === 200) wanted.set(name, new Set([wish]));
+          else assert.ok(!isThere && status === 409, `${name} ${status}`);
+          if (status === 409 && before.size === 1) wanted.set(name, before);
+          answered++;
+          await chance(400);
+        }
+      };
+
+      const check = async (at: Server): Promise<void> => {
+        const told = new Map((await all(at)).map((each) => [each.deployed_model, each]));
+        for (const [name, wishes] of wanted) {
+          const record = told.get(name);
+          const is = record && record.status !== 'DELETING' ? record.capacity : undefined;
+          assert.ok(wishes.has(is), `${name} wants ${is}, and was told to want ${[...wishes].join(' or ')}`);
+          wanted.set(name, new Set([is]));
+        }
+        for (const name of told.keys()) assert.ok(wanted.has(name), `nobody made ${name}`);
+      };
+
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const { child } = server;
+        const killed = once(child, 'exit');
+        const changing = change(server, kill).catch((error: unknown) => {
+          // Whoever asks a service that is killed is told nothing.
+          if (!(error instanceof TypeError)) throw error;
+        });
+        await chance(LIFE_MS_MAX);
+        for (const pid of await programs()) seen.add(pid);
+        child.kill('SIGKILL');
+        await Promise.all([killed, changing]);
+        server = await start();
+        await check(server);
+      }
+      assert.ok(answered > KILLS && seen.size > 0, `${answered} changes, ${seen.size} programs`);
+
+      const last = server;
+      for (const [name, wishes] of wanted)
+        if (wishes.has(undefined))
+          await until(`${name} is gone`, { withinMs: WITHIN_MS }, async () =>
+            (await ask(last, 'GET', `/${name}`)).status === 404 ? true : undefined,
+          );
+      await ask(last, 'POST', '', { model_name: 'house-model', plan: 'mu', capacity: 2, suffix: 'end' });
+      wanted.set('house-model-end', new Set([2]));
+      const records = await until('all that is wanted is there', { withinMs: WITHIN_MS }, async () => {
+        const told = await all(last);
+        const isDone = told.every(
+          ({ status, capacity, ready_capacity: ready }) =>
+            status === (capacity === 0 ? 'STOPPED' : 'RUNNING') && ready === capacity,
+        );
+        return isDone ? told : undefined;
+      });
+      await check(last);
+      const units = records.reduce((sum, { capacity }) => sum + capacity, 0);
+      // Programs of earlier services have been told to end by their guards, and take a moment for it.
+      const alive = await until(`${units} programs`, { withinMs: WITHIN_MS }, async () => {
+        const pids = await programs();
+        return pids.length === units ? pids : undefined;
+      });
+      for (const pid of alive) assert.ok(!seen.has(pid), `program ${pid} has outlived its service`);
+      const chat = { model: 'house-model-end', messages: [{ role: 'user', content: 'Hi' }] };
+      assert.equal((await send(last, 'POST', '/v1/chat/completions', chat)).status, 200);
+
+      for (const { deployed_model: name } of records) await ask(last, 'DELETE', `/${name}`);
+      await until('nothing is left', { withinMs: WITHIN_MS }, async () =>
+        (await all(last)).length + (await programs()).length === 0 ? true : undefined,
+      );
+      await end(last.child, 'SIGTERM');
+      const store = await openStore({ dialect: sqliteDialect({ file: join(data, 'parley.db') }) });
+      assert.deepEqual(await store.deployments.listAll(), []);
+      const jobs = await store.jobs.list({ limit: 100 });
+      assert.deepEqual(
+        jobs.filter(({ state }) => state !== 'done'),
+        [],
+      );
+      await store.close();
+    },
+  );
+});
