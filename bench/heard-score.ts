@@ -45,11 +45,7 @@ function distance(from: readonly string[], to: readonly string[]): number {
     const next = [at + 1];
     for (const [place, other] of to.entries())
       next.push(
-        Math.min(
-          (row[place] ?? 0) + (word === other ? 0 : 1),
-          (row[place + 1] ?? 0) + 1,
-          (next[place] ?? 0) + 1,
-        ),
+        Math.min((row[place] ?? 0) + (word === other ? 0 : 1), (row[place + 1] ?? 0) + 1, (next[place] ?? 0) + 1),
       );
     row = next;
   }

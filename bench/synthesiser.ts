@@ -45,9 +45,7 @@ export function espeakProgram(): string {
   const found = folders.map((folder) => join(folder, 'espeak-ng')).find((path) => existsSync(path));
   if (found !== undefined) return found;
   const where = named === undefined ? 'PATH' : named;
-  throw new Error(
-    `there is no espeak-ng in ${where}: apt-get install espeak-ng, or name its folder in PARLEY_ESPEAK`,
-  );
+  throw new Error(`there is no espeak-ng in ${where}: apt-get install espeak-ng, or name its folder in PARLEY_ESPEAK`);
 }
 
 /** @param seed Of the noise: the same one, the same samples. */

@@ -23,11 +23,12 @@ async function read(
     { hotwords, noSpeech, textOf: (decoded) => texts.get(decoded) ?? '' },
     async (attempt) => {
       attempts.push(attempt);
-      const outcome = attempt.isBiased
-        ? outcomes.helped
-        : attempt.temperature === 0
-          ? outcomes.plain
-          : outcomes.warm?.[Math.round(attempt.temperature * 5) - 1];
+      const outcome =
+        attempt.hotwords.length > 0
+          ? outcomes.helped
+          : attempt.temperature === 0
+            ? outcomes.plain
+            : outcomes.warm?.[Math.round(attempt.temperature * 5) - 1];
       assert.ok(outcome, `an attempt at ${attempt.temperature}`);
       const decoded = { tokens: [], logProbability: -0.5, generated: 1, isLooping: false, attention: [], ...outcome };
       texts.set(decoded, outcome.text);
@@ -41,32 +42,48 @@ const REPEATS = { text: 'and then we go '.repeat(20) };
 const good = { text: 'Siobhan is here.' };
 
 describe('the best reading of a speech', () => {
-  it('is the one with help, at once where it is sure of itself, else where the plain one is hardly surer', async () => {
-    for (const [logProbability, isTaken, count] of [
-      [-0.9, true, 1],
-      [-1.05, true, 2],
-      [-1.2, false, 2],
+  it('is the one with help where that finds a hotword and is hardly less sure of itself', async () => {
+    for (const [logProbability, isTaken] of [
+      [-1.05, true],
+      [-1.2, false],
     ] as const) {
-      const plain = { text: 'She won is here.', logProbability: -0.5 };
+      const plain = { text: 'She von is here.', logProbability: -0.5 };
       const { text, isBiasDropped, attempts } = await read({ helped: { ...good, logProbability }, plain });
-      assert.equal(text, isTaken ? 'Siobhan is here.' : 'She won is here.');
+      assert.equal(text, isTaken ? 'Siobhan is here.' : 'She von is here.');
       assert.equal(isBiasDropped, !isTaken);
-      assert.equal(attempts.length, count);
+      assert.equal(attempts.length, 2);
     }
+  });
+
+  it('is the plain one where help finds nothing', async () => {
+    const { text, isBiasDropped } = await read({
+      helped: { text: 'She is here.' },
+      plain: { text: 'She von is here.' },
+    });
+    assert.equal(text, 'She von is here.');
+    assert.equal(isBiasDropped, false);
   });
 
   it('is the plain one where help made it repeat itself or read out the list', async () => {
     for (const helped of [REPEATS, { ...good, isLooping: true }, { text: 'Siobhan, Nakamura, Grafana.' }]) {
-      const { text, isBiasDropped } = await read({ helped, plain: { text: 'Plain.', logProbability: -0.9 } });
-      assert.equal(text, 'Plain.');
+      const plain = { text: 'She von, a camera, gravana.', logProbability: -0.9 };
+      const { text, isBiasDropped } = await read({ helped, plain });
+      assert.equal(text, plain.text);
       assert.ok(isBiasDropped);
     }
   });
 
-  it('asks for no help where there are no hotwords', async () => {
-    const { attempts, isBiasDropped } = await read({ plain: good }, { hotwords: [] });
-    assert.deepEqual(attempts, [{ before: 'context', isBiased: false, temperature: 0 }]);
-    assert.equal(isBiasDropped, false);
+  it('is looked for with the hotwords that may have been misheard, if any', async () => {
+    const { attempts } = await read({ helped: good, plain: { text: 'The gravana is open.' } });
+    assert.deepEqual(
+      attempts.map(({ hotwords }) => hotwords.map(({ text }) => text)),
+      [[], ['Grafana']],
+    );
+    for (const text of ['It rains.', 'Grafana is open.']) {
+      const { attempts: one, isBiasDropped } = await read({ plain: { text } });
+      assert.deepEqual(one, [{ hasContext: true, hotwords: [], temperature: 0 }]);
+      assert.equal(isBiasDropped, false);
+    }
   });
 
   it('is tried for with more chance until one is good, and without a context that may have led it astray', async () => {
@@ -76,10 +93,10 @@ describe('the best reading of a speech', () => {
     );
     assert.equal(text, 'Better.');
     assert.deepEqual(
-      attempts.slice(1).map(({ before, temperature }) => [before, temperature]),
+      attempts.slice(1).map(({ hasContext, temperature }) => [hasContext, temperature]),
       [
-        ['nothing', 0.2],
-        ['nothing', 0.4],
+        [false, 0.2],
+        [false, 0.4],
       ],
     );
   });

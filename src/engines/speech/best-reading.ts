@@ -70,7 +70,8 @@ export async function bestReading(
     const helped = await attempt({ hasContext: true, hotwords: near, temperature: 0 });
     const texts = near.map(({ text }) => text);
     const isWhole = !repeats(helped) && !recitesHotwords(textOf(helped), near);
-    const isSureEnough = repeats(plain) || helped.logProbability >= plain.logProbability - BIASED_LOG_PROBABILITY_LESS_MAX;
+    const isSureEnough =
+      repeats(plain) || helped.logProbability >= plain.logProbability - BIASED_LOG_PROBABILITY_LESS_MAX;
     const finds = timesHeard(textOf(helped), texts) > timesHeard(textOf(plain), texts);
     if (isWhole && isSureEnough && finds) return told(helped, false);
     isBiasDropped = !isWhole || !isSureEnough;

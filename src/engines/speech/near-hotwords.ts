@@ -34,7 +34,10 @@ export function nearHotwords(text: string, hotwords: readonly Hotword[]): readon
   if (isUnspaced(text)) return hotwords;
   const heard = spokenSounds(text);
   return hotwords
-    .map((hotword) => ({ hotword, distance: isUnspaced(hotword.text) ? 0 : distanceOf(spokenSounds(hotword.text), heard) }))
+    .map((hotword) => ({
+      hotword,
+      distance: isUnspaced(hotword.text) ? 0 : distanceOf(spokenSounds(hotword.text), heard),
+    }))
     .filter(({ hotword, distance }) => distance <= FARTHEST + FARTHER_PER_WEIGHT * hotword.weight)
     .toSorted((a, b) => a.distance - b.distance)
     .slice(0, NEAR_HOTWORDS_MAX)

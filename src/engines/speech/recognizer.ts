@@ -73,9 +73,7 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
                 tokens.noTimestamps,
               ],
               bias:
-                near.length > 0
-                  ? createHotwordBias(createHotwordTrie(near, tokens.encode), tokens.decode)
-                  : undefined,
+                near.length > 0 ? createHotwordBias(createHotwordTrie(near, tokens.encode), tokens.decode) : undefined,
               temperature,
               random,
               tokensMax: tokensMaxOf(samples.length / SPEECH_SAMPLE_RATE),
