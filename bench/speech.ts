@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { createDecodeAudio } from '../src/audio/decode-audio.ts';
 import { SPEECH_SAMPLE_RATE } from '../src/core/speech.ts';
 import type { Hotword } from '../src/core/speech.ts';
@@ -12,6 +12,7 @@ import type { WhisperModel } from '../src/engines/speech/whisper-model.ts';
 import type { SpeechEngine } from '../src/engines/speech-engine.ts';
 import { createOpenAudio } from '../src/transcription/opened-audio.ts';
 import { transcribe } from '../src/transcription/transcribe.ts';
+import { lacksSpeech, runtimeFolder, weightsAt } from '../test/model/speech-files.ts';
 import { COUNTED, countedCells, hardNames } from './hotword-counts.ts';
 import type { Heard } from './hotword-counts.ts';
 import { inventedNames } from './invented-names.ts';
@@ -19,15 +20,16 @@ import { alternate, ratioOf } from './pairs.ts';
 import { engineWithMemory, readBare } from './speech-engines.ts';
 import { JUDGING_HALF, TUNING_HALF } from './speech-utterances.ts';
 import type { Half } from './speech-utterances.ts';
-import { mannerOf, synthesise } from './synthesiser.ts';
+import { espeakProgram, mannerOf, synthesise } from './synthesiser.ts';
 import type { Row } from './table.ts';
 import { wavOf } from './wav.ts';
 
-export interface SpeechFolders {
+interface SpeechFolders {
   readonly runtimeFolder: string;
   readonly weightsFolder: string;
 }
 
+const WEIGHTS_NAME = 'whisper-base';
 const WEIGHTS = [1, 2, 3, 4, 5];
 /** The one that goals are set for. */
 const GOAL_WEIGHT = 4;
@@ -58,9 +60,12 @@ const ASKED = { id: 'bench', owner: { workspace: 'bench', key: 'bench' }, langua
  * speech encoded once; the same over a file; and what the engine costs beside the same weights driven by hand.
  */
 export async function speech(
-  { runtimeFolder, weightsFolder }: SpeechFolders,
   note: (text: string) => void,
 ): Promise<{ readonly rows: readonly Row[]; readonly remarks: readonly string[] }> {
+  espeakProgram();
+  const lack = lacksSpeech(WEIGHTS_NAME);
+  if (lack !== false) throw new Error(lack);
+  const weightsFolder = weightsAt(WEIGHTS_NAME) ?? '';
   const whisper = await openWhisperModel(loadRuntime(runtimeFolder), { weightsFolder, threads: 1 });
   const tuning = await utterancesOf(TUNING_HALF, 0);
   const judging = await utterancesOf(JUDGING_HALF, tuning.length);
@@ -71,7 +76,13 @@ export async function speech(
       ...(await countedLines('judging', { engine, utterances: judging, note })),
       ...(await fileLines(engine, judging.slice(0, JUDGING_HALF.named.length))),
     ];
-    const row = await timed({ runtimeFolder, weightsFolder, whisper, utterances: judging.slice(0, TIMED), note });
+    const row = await timed({
+      runtimeFolder,
+      weightsFolder,
+      whisper,
+      utterances: judging.slice(JUDGING_HALF.named.length).slice(0, TIMED),
+      note,
+    });
     return { rows: [row], remarks: [tableOf(lines)] };
   } finally {
     await engine.close();
@@ -190,7 +201,7 @@ async function timed({
       side((samples) => readBare(whisper, samples)),
       note,
     );
-    const what = { what: 'a second of speech, clips of 3 to 5 s, no vocabulary', unit: 'ms' };
+    const what = { what: 'a second of speech, clips of 3 to 4 s without names or vocabulary', unit: 'ms' };
     return { ...what, peer: 'the same weights in a bare loop', ...pairs, ratio: ratioOf(pairs), goal: '≤ 1.1' };
   } finally {
     await engine.close();

@@ -1,5 +1,5 @@
 import type { Hotword } from '../../core/speech.ts';
-import { BIASED_LOG_PROBABILITY_LESS_MAX } from './bias-scale.ts';
+import { BIASED_LOG_PROBABILITY_LESS_MAX, NEAREST } from './bias-scale.ts';
 import type { Decoded } from './decode.ts';
 import { nearHotwords } from './near-hotwords.ts';
 import { compressionRatio, recitesHotwords } from './repetition.ts';
@@ -63,29 +63,33 @@ export async function bestReading(
     return { decoded, text: isSilence ? '' : textOf(decoded), isBiasDropped };
   };
 
-  const plain = await attempt({ hasContext: true, hotwords: [], temperature: 0 });
+  const readPlainly = async (): Promise<Decoded> => {
+    const tries = [await attempt({ hasContext: true, hotwords: [], temperature: 0 })];
+    for (const temperature of TEMPERATURES) {
+      const last = tries.at(-1);
+      if (last && !repeats(last) && (!isUnsure(last) || noSpeech > NO_SPEECH_MIN)) return last;
+      tries.push(await attempt({ hasContext: false, hotwords: [], temperature }));
+    }
+    const whole = tries.filter((each) => !repeats(each));
+    return (whole.length > 0 ? whole : tries).reduce((a, b) => (b.logProbability > a.logProbability ? b : a));
+  };
+
+  const plain = await readPlainly();
   const near = nearHotwords(textOf(plain), hotwords);
   let isBiasDropped = false;
-  if (near.some(({ text }) => timesHeard(textOf(plain), [text]) === 0)) {
-    const helped = await attempt({ hasContext: true, hotwords: near, temperature: 0 });
-    const texts = near.map(({ text }) => text);
-    const isWhole = !repeats(helped) && !recitesHotwords(textOf(helped), near);
+  for (const wanted of [near, near.slice(0, NEAREST)]) {
+    const texts = wanted.map(({ text }) => text);
+    if (texts.every((text) => timesHeard(textOf(plain), [text]) > 0)) break;
+    const helped = await attempt({ hasContext: true, hotwords: wanted, temperature: 0 });
+    const isWhole = !repeats(helped) && !recitesHotwords(textOf(helped), wanted);
     const isSureEnough =
       repeats(plain) || helped.logProbability >= plain.logProbability - BIASED_LOG_PROBABILITY_LESS_MAX;
     const finds = timesHeard(textOf(helped), texts) > timesHeard(textOf(plain), texts);
     if (isWhole && isSureEnough && finds) return told(helped, false);
     isBiasDropped = !isWhole || !isSureEnough;
+    if (isWhole) break;
   }
-
-  const tries = [plain];
-  for (const temperature of TEMPERATURES) {
-    const last = tries.at(-1) ?? plain;
-    if (!repeats(last) && (!isUnsure(last) || noSpeech > NO_SPEECH_MIN)) return told(last, isBiasDropped);
-    tries.push(await attempt({ hasContext: false, hotwords: [], temperature }));
-  }
-  const whole = tries.filter((each) => !repeats(each));
-  const best = (whole.length > 0 ? whole : tries).reduce((a, b) => (b.logProbability > a.logProbability ? b : a));
-  return told(best, isBiasDropped);
+  return told(plain, isBiasDropped);
 }
 
 /** How often the hotwords stand in a text. */

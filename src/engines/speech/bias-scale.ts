@@ -27,3 +27,6 @@ export const FARTHER_PER_WEIGHT = 0.04;
 
 /** Hotwords that are looked for in one reading. */
 export const NEAR_HOTWORDS_MAX = 16;
+
+/** Of these, the nearest ones that are looked for alone where the reading went through the list. */
+export const NEAREST = 2;

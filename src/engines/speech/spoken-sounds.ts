@@ -10,6 +10,8 @@ const SOUNDS: readonly (readonly [letters: RegExp, sound: string])[] = [
   [/c/g, 'k'],
   [/w/g, 'v'],
   [/[yj]/g, 'i'],
+  [/ou|oo/g, 'u'],
+  [/ee|ea|ie|ei/g, 'i'],
   [/h/g, ''],
   [/(.)\1+/g, '$1'],
 ];
