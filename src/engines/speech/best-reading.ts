@@ -1,5 +1,5 @@
 import type { Hotword } from '../../core/speech.ts';
-import { BIASED_LOG_PROBABILITY_LESS_MAX, NEAREST } from './bias-scale.ts';
+import { NEAREST } from './bias-scale.ts';
 import type { Decoded } from './decode.ts';
 import { nearHotwords } from './near-hotwords.ts';
 import { compressionRatio, recitesHotwords } from './repetition.ts';
@@ -82,8 +82,7 @@ export async function bestReading(
     if (texts.every((text) => timesHeard(textOf(plain), [text]) > 0)) break;
     const helped = await attempt({ hasContext: true, hotwords: wanted, temperature: 0 });
     const isWhole = !repeats(helped) && !recitesHotwords(textOf(helped), wanted);
-    const isSureEnough =
-      repeats(plain) || helped.logProbability >= plain.logProbability - BIASED_LOG_PROBABILITY_LESS_MAX;
+    const isSureEnough = repeats(plain) || helped.logProbability >= plain.logProbability;
     const finds = timesHeard(textOf(helped), texts) > timesHeard(textOf(plain), texts);
     if (isWhole && isSureEnough && finds) return told(helped, false);
     isBiasDropped = !isWhole || !isSureEnough;

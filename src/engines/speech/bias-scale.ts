@@ -15,11 +15,8 @@ export const HELPED_TIMES_MAX = 2;
 /** Beginnings of hotwords that are tried in one reading: each costs a token or a few. */
 export const TRIALS_MAX = 40;
 
-/** Glossary neighbours one behind the other in a text that is taken for the glossary itself. */
+/** Glossary neighbours one behind the other, or hotwords with nothing else, in a text that is taken for the glossary itself. */
 export const RECITED_WORDS_MIN = 3;
-
-/** How much lower than the plain reading's the mean logarithm of probability of one with help may be, where it is unsure of itself. */
-export const BIASED_LOG_PROBABILITY_LESS_MAX = 0.6;
 
 /** How far from what was heard a hotword may be to be looked for (near-hotwords.ts): this, and more for each step of its weight. */
 export const FARTHEST = 0.36;
