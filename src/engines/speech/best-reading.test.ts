@@ -42,10 +42,10 @@ const REPEATS = { text: 'and then we go '.repeat(20) };
 const good = { text: 'Siobhan is here.' };
 
 describe('the best reading of a speech', () => {
-  it('is the one with help where that finds a hotword and is hardly less sure of itself', async () => {
+  it('is the one with help where that finds a hotword and is as sure of itself', async () => {
     for (const [logProbability, isTaken] of [
-      [-1.05, true],
-      [-1.2, false],
+      [-0.5, true],
+      [-0.51, false],
     ] as const) {
       const plain = { text: 'She von is here.', logProbability: -0.5 };
       const { text, isBiasDropped, attempts } = await read({ helped: { ...good, logProbability }, plain });
@@ -66,10 +66,15 @@ describe('the best reading of a speech', () => {
 
   it('is the plain one where help made it repeat itself or read out the list', async () => {
     for (const helped of [REPEATS, { ...good, isLooping: true }, { text: 'Siobhan, Nakamura, Grafana.' }]) {
-      const plain = { text: 'She von, a camera, gravana.', logProbability: -0.9 };
-      const { text, isBiasDropped } = await read({ helped, plain });
-      assert.equal(text, plain.text);
+      const plain = { text: 'She von, naka mora, gravana.', logProbability: -0.9 };
+      const { text, isBiasDropped, attempts } = await read({ helped, plain });
       assert.ok(isBiasDropped);
+      assert.equal(text, plain.text);
+      // The nearest ones alone were looked for before that.
+      assert.deepEqual(
+        attempts.map(({ hotwords }) => hotwords.length),
+        [0, 3, 2],
+      );
     }
   });
 

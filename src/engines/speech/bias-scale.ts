@@ -15,7 +15,7 @@ export const HELPED_TIMES_MAX = 2;
 /** Beginnings of hotwords that are tried in one reading: each costs a token or a few. */
 export const TRIALS_MAX = 40;
 
-/** Glossary neighbours one behind the other, or hotwords with nothing else, in a text that is taken for the glossary itself. */
+/** Hotwords one behind the other in a text that is taken for the glossary itself (repetition.ts). */
 export const RECITED_WORDS_MIN = 3;
 
 /** How far from what was heard a hotword may be to be looked for (near-hotwords.ts): this, and more for each step of its weight. */

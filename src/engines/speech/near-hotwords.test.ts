@@ -16,8 +16,8 @@ describe('the hotwords near a reading', () => {
       ['Thyssenkrupp', 3],
       ['Nakamura', 3],
     ] as const;
-    assert.deepEqual(near('Ask Nakamora for the grab hannah.', list), ['Nakamura', 'Grafana']);
-    assert.deepEqual(near('It will rain tomorrow.', list), []);
+    assert.deepEqual(near('Nakamora has the grab hannah.', list), ['Nakamura', 'Grafana']);
+    assert.deepEqual(near('It will rain.', list), []);
   });
 
   it('are found in several words, in part of one, and behind other spellings and accents', () => {
