@@ -65,7 +65,7 @@ describe('the best reading of a speech', () => {
   });
 
   it('is the plain one where help made it repeat itself or read out the list', async () => {
-    for (const helped of [REPEATS, { ...good, isLooping: true }, { text: 'Siobhan, Nakamura, Grafana.' }]) {
+    for (const helped of [REPEATS, { ...good, isLooping: true }, { text: 'Nakamura, Grafana, Nakamura, Grafana.' }]) {
       const plain = { text: 'She von, naka mora, gravana.', logProbability: -0.9 };
       const { text, isBiasDropped, attempts } = await read({ helped, plain });
       assert.ok(isBiasDropped);
@@ -79,12 +79,12 @@ describe('the best reading of a speech', () => {
   });
 
   it('is looked for with the hotwords that may have been misheard, if any', async () => {
-    const { attempts } = await read({ helped: good, plain: { text: 'The gravana is open.' } });
+    const { attempts } = await read({ helped: good, plain: { text: 'The gravana works.' } });
     assert.deepEqual(
       attempts.map(({ hotwords }) => hotwords.map(({ text }) => text)),
       [[], ['Grafana']],
     );
-    for (const text of ['It rains.', 'Grafana is open.']) {
+    for (const text of ['It rains.', 'The Grafana works.']) {
       const { attempts: one, isBiasDropped } = await read({ plain: { text } });
       assert.deepEqual(one, [{ hasContext: true, hotwords: [], temperature: 0 }]);
       assert.equal(isBiasDropped, false);
@@ -120,11 +120,9 @@ describe('the best reading of a speech', () => {
     assert.equal(attempts.length, 6);
   });
 
-  it('is empty where nobody spoke, and nothing else is tried', async () => {
-    const { text, attempts } = await read(
-      { plain: { text: 'Thank you.', logProbability: -1.2 } },
-      { noSpeech: 0.7, hotwords: [] },
-    );
+  it('is empty where nobody spoke, and nothing else is tried, hotwords neither', async () => {
+    const plain = { text: 'The gravana works.', logProbability: -1.2 };
+    const { text, attempts } = await read({ plain }, { noSpeech: 0.7 });
     assert.equal(text, '');
     assert.equal(attempts.length, 1);
   });

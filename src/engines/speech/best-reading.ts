@@ -45,9 +45,10 @@ interface Reading {
 }
 
 /**
- * Reads a speech as often as it takes: plainly first; again with the hotwords that sound like something in it, where there are
- * any and it was not them that were heard; with more and more chance, where both went wrong or are unsure of themselves. A
- * reading with help counts where it finds a hotword: all else the plain one hears better.
+ * Reads a speech as often as it takes: plainly, with more and more chance where that goes wrong or is unsure of itself; then
+ * with the hotwords that sound like something in it, where there are any that were not heard already; with the nearest of
+ * them alone, where it went through the list instead. What was read with help counts where it finds a hotword and is as sure of
+ * itself as the plain reading.
  */
 export async function bestReading(
   { hotwords, noSpeech, textOf }: Subject,
@@ -75,7 +76,8 @@ export async function bestReading(
   };
 
   const plain = await readPlainly();
-  const near = nearHotwords(textOf(plain), hotwords);
+  const isAnything = told(plain, false).text !== '';
+  const near = isAnything ? nearHotwords(textOf(plain), hotwords) : [];
   let isBiasDropped = false;
   for (const wanted of [near, near.slice(0, NEAREST)]) {
     const texts = wanted.map(({ text }) => text);
@@ -85,7 +87,7 @@ export async function bestReading(
     const isSureEnough = repeats(plain) || helped.logProbability >= plain.logProbability;
     const finds = timesHeard(textOf(helped), texts) > timesHeard(textOf(plain), texts);
     if (isWhole && isSureEnough && finds) return told(helped, false);
-    isBiasDropped = !isWhole || !isSureEnough;
+    isBiasDropped ||= !isWhole || !isSureEnough;
     if (isWhole) break;
   }
   return told(plain, isBiasDropped);

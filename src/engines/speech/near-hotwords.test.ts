@@ -12,9 +12,9 @@ const near = (text: string, hotwords: readonly (readonly [text: string, weight: 
 describe('the hotwords near a reading', () => {
   it('sound like something in it, nearest first', () => {
     const list = [
-      ['Grafana', 3],
-      ['Thyssenkrupp', 3],
-      ['Nakamura', 3],
+      ['Grafana', 2],
+      ['Thyssenkrupp', 2],
+      ['Nakamura', 2],
     ] as const;
     assert.deepEqual(near('Nakamora has the grab hannah.', list), ['Nakamura', 'Grafana']);
     assert.deepEqual(near('It will rain.', list), []);
@@ -31,9 +31,9 @@ describe('the hotwords near a reading', () => {
   });
 
   it('may be farther away where they weigh more', () => {
-    const text = 'They met gray fun there.';
-    assert.deepEqual(near(text, [['Grafana', 1]]), []);
-    assert.deepEqual(near(text, [['Grafana', 5]]), ['Grafana']);
+    const nearAt = (weight: number) => near('The tablets with re-mo-not-so-man.', [['Rivaroxaban', weight]]);
+    assert.deepEqual(nearAt(3), []);
+    assert.deepEqual(nearAt(4), ['Rivaroxaban']);
   });
 
   it('are all of them where the script shows no sounds', () => {
