@@ -14,18 +14,26 @@ interface Outcome {
 
 /** Reads with these outcomes for attempts with help, without, and at each temperature. */
 async function read(
-  outcomes: { readonly helped?: Outcome; readonly plain: Outcome; readonly warm?: readonly Outcome[] },
+  outcomes: {
+    /** One after the other, the last one again. */
+    readonly helped?: readonly Outcome[];
+    readonly plain: Outcome;
+    readonly warm?: readonly Outcome[];
+  },
   { noSpeech = 0, hotwords = HOTWORDS } = {},
 ) {
   const texts = new Map<Decoded, string>();
   const attempts: Attempt[] = [];
+  const helped = [...(outcomes.helped ?? [])];
   const reading = await bestReading(
     { hotwords, noSpeech, textOf: (decoded) => texts.get(decoded) ?? '' },
     async (attempt) => {
       attempts.push(attempt);
       const outcome =
         attempt.hotwords.length > 0
-          ? outcomes.helped
+          ? helped.length > 1
+            ? helped.shift()
+            : helped[0]
           : attempt.temperature === 0
             ? outcomes.plain
             : outcomes.warm?.[Math.round(attempt.temperature * 5) - 1];
@@ -48,7 +56,7 @@ describe('the best reading of a speech', () => {
       [-0.51, false],
     ] as const) {
       const plain = { text: 'She von is here.', logProbability: -0.5 };
-      const { text, isBiasDropped, attempts } = await read({ helped: { ...good, logProbability }, plain });
+      const { text, isBiasDropped, attempts } = await read({ helped: [{ ...good, logProbability }], plain });
       assert.equal(text, isTaken ? 'Siobhan is here.' : 'She von is here.');
       assert.equal(isBiasDropped, !isTaken);
       assert.equal(attempts.length, 2);
@@ -65,9 +73,9 @@ describe('the best reading of a speech', () => {
   });
 
   it('is the plain one where help made it repeat itself or read out the list', async () => {
-    for (const helped of [REPEATS, { ...good, isLooping: true }, { text: 'Nakamura, Grafana, Nakamura, Grafana.' }]) {
+    for (const outcome of [REPEATS, { ...good, isLooping: true }, { text: 'Nakamura, Grafana, Nakamura, Grafana.' }]) {
       const plain = { text: 'She von, naka mora, gravana.', logProbability: -0.9 };
-      const { text, isBiasDropped, attempts } = await read({ helped, plain });
+      const { text, isBiasDropped, attempts } = await read({ helped: [outcome], plain });
       assert.ok(isBiasDropped);
       assert.equal(text, plain.text);
       // The nearest ones alone were looked for before that.
@@ -78,8 +86,20 @@ describe('the best reading of a speech', () => {
     }
   });
 
+  it('is the one with the nearest alone where that finds something, and otherwise says that help was dropped', async () => {
+    const plain = { text: 'She von, naka mora, gravana.' };
+    for (const [second, isBiasDropped] of [
+      ['She von, Nakamura, gravana.', false],
+      ['She von, naka mora, gravana.', true],
+    ] as const) {
+      const reading = await read({ helped: [REPEATS, { text: second }], plain });
+      assert.equal(reading.text, second);
+      assert.equal(reading.isBiasDropped, isBiasDropped);
+    }
+  });
+
   it('is looked for with the hotwords that may have been misheard, if any', async () => {
-    const { attempts } = await read({ helped: good, plain: { text: 'The gravana works.' } });
+    const { attempts } = await read({ helped: [good], plain: { text: 'The gravana works.' } });
     assert.deepEqual(
       attempts.map(({ hotwords }) => hotwords.map(({ text }) => text)),
       [[], ['Grafana']],

@@ -37,7 +37,7 @@ describe('the hotwords near a reading', () => {
   });
 
   it('are all of them where the script shows no sounds', () => {
-    assert.deepEqual(near('今天天气很好', [['Grafana', 1]]), ['Grafana']);
+    for (const text of ['今天天气很好', 'OK 今天天气很好']) assert.deepEqual(near(text, [['Grafana', 1]]), ['Grafana']);
     assert.deepEqual(near('It rains.', [['中关村', 1]]), ['中关村']);
   });
 

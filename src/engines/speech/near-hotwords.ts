@@ -19,19 +19,12 @@ const isVowel = (sound: string): boolean => KINDS.get(sound) === 0;
 
 const costOf = (sound: string): number => (isVowel(sound) ? VOWEL_COST : 1);
 
-function changeCost(from: string, to: string): number {
-  if (from === to) return 0;
-  const kind = KINDS.get(from);
-  if (kind === undefined || kind !== KINDS.get(to)) return 1;
-  return isVowel(from) ? VOWEL_CHANGE_COST : ALIKE_CHANGE_COST;
-}
-
 /**
  * The hotwords that a plain reading may have misheard, nearest first: those that sound like something in it. Heavier ones may
  * be farther away. Scripts that show no sounds tell nothing; where the hotword or the text has one, it is near.
  */
 export function nearHotwords(text: string, hotwords: readonly Hotword[]): readonly Hotword[] {
-  if (isUnspaced(text)) return hotwords;
+  if (Array.from(text).some(isUnspaced)) return hotwords;
   const heard = spokenSounds(text);
   return hotwords
     .map((hotword) => ({
@@ -49,23 +42,37 @@ export function nearHotwords(text: string, hotwords: readonly Hotword[]): readon
  * nothing of it does. It begins where a word does.
  */
 function distanceOf(wanted: readonly string[], heard: readonly string[]): number {
-  const [sounds, all] = [wanted.join(''), heard.join('')];
+  const sounds = Array.from(wanted.join(''));
+  const all = Array.from(heard.join(''));
+  const allCosts = all.map(costOf);
+  const allKinds = all.map((sound) => KINDS.get(sound));
   const borders = new Set([0]);
   let end = 0;
-  for (const word of heard) borders.add((end += word.length));
-  let row = Array.from({ length: all.length + 1 }, (_, place) => (borders.has(place) ? 0 : Infinity));
+  for (const word of heard) borders.add((end += Array.from(word).length));
+  // Places are visited so often that the rows are kept and turned over.
+  let row = Float64Array.from({ length: all.length + 1 }, (_, place) => (borders.has(place) ? 0 : Infinity));
+  let next = new Float64Array(row.length);
   for (const sound of sounds) {
-    const next = [(row[0] ?? Infinity) + costOf(sound)];
-    for (const [place, other] of Array.from(all).entries())
-      next.push(
-        Math.min(
-          (row[place] ?? Infinity) + changeCost(sound, other),
-          (row[place + 1] ?? Infinity) + costOf(sound),
-          (next[place] ?? Infinity) + costOf(other),
-        ),
+    const cost = costOf(sound);
+    const kind = KINDS.get(sound);
+    const alikeCost = isVowel(sound) ? VOWEL_CHANGE_COST : ALIKE_CHANGE_COST;
+    let left = (row[0] ?? Infinity) + cost;
+    next[0] = left;
+    for (let place = 0; place < all.length; place++) {
+      const isAlike = kind !== undefined && kind === allKinds[place];
+      const change = all[place] === sound ? 0 : isAlike ? alikeCost : 1;
+      left = Math.min(
+        (row[place] ?? Infinity) + change,
+        (row[place + 1] ?? Infinity) + cost,
+        left + (allCosts[place] ?? 1),
       );
-    row = next;
+      next[place + 1] = left;
+    }
+    [row, next] = [next, row];
   }
-  const least = Math.min(...row.map((cost, place) => cost + (borders.has(place) ? 0 : CUT_WORD_COST)));
-  return least / Array.from(sounds, costOf).reduce((sum, cost) => sum + cost, 0);
+  const least = row.reduce(
+    (found, cost, place) => Math.min(found, cost + (borders.has(place) ? 0 : CUT_WORD_COST)),
+    Infinity,
+  );
+  return least / sounds.reduce((sum, sound) => sum + costOf(sound), 0);
 }
