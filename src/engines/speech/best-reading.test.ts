@@ -65,7 +65,7 @@ describe('the best reading of a speech', () => {
 
   it('is the plain one where help finds nothing', async () => {
     const { text, isBiasDropped } = await read({
-      helped: { text: 'She is here.' },
+      helped: [{ text: 'She is here.' }],
       plain: { text: 'She von is here.' },
     });
     assert.equal(text, 'She von is here.');
