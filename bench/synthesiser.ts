@@ -38,20 +38,30 @@ const SPEECH_LEVEL = 0.08;
 /** Noise before and behind the speech, in samples. */
 const MARGIN_SAMPLES = SPEECH_SAMPLE_RATE * 0.3;
 
-/** Where espeak-ng is: in the folder that PARLEY_ESPEAK names, else in PATH. @throws where it is in neither. */
-export function espeakProgram(): string {
-  const named = process.env['PARLEY_ESPEAK'];
-  const folders = named === undefined ? (process.env['PATH'] ?? '').split(delimiter) : [named];
-  const found = folders.map((folder) => join(folder, 'espeak-ng')).find((path) => existsSync(path));
-  if (found !== undefined) return found;
-  const where = named === undefined ? 'PATH' : named;
-  throw new Error(`there is no espeak-ng in ${where}: apt-get install espeak-ng, or name its folder in PARLEY_ESPEAK`);
+const PROGRAM = 'espeak-ng';
+
+/** In the folder that PARLEY_ESPEAK names, else in PATH. */
+function programPath(): string | undefined {
+  const folders = process.env['PARLEY_ESPEAK'] ?? process.env['PATH'] ?? '';
+  return folders
+    .split(delimiter)
+    .map((folder) => join(folder, PROGRAM))
+    .find((path) => existsSync(path));
+}
+
+/** Why nothing can be synthesised here, or false. */
+export function lacksSynthesiser(): string | false {
+  if (programPath() !== undefined) return false;
+  return `there is no ${PROGRAM} in PATH: apt-get install ${PROGRAM}, or name its folder in PARLEY_ESPEAK`;
 }
 
 /** @param seed Of the noise: the same one, the same samples. */
 export async function synthesise(text: string, manner: Manner, seed: number): Promise<Float32Array> {
   const args = ['-v', manner.voice, '-s', String(manner.wordsPerMinute), '--stdout', text];
-  const { stdout } = await promisify(execFile)(espeakProgram(), args, { encoding: 'buffer', maxBuffer: 2 ** 26 });
+  const { stdout } = await promisify(execFile)(programPath() ?? PROGRAM, args, {
+    encoding: 'buffer',
+    maxBuffer: 2 ** 26,
+  });
   const speech = speechOf(stdout);
   const noise = NOISE[manner.noise](speech.length + 2 * MARGIN_SAMPLES, seededRandom(seed));
   const [loud, still] = [SPEECH_LEVEL / levelOf(speech), SPEECH_LEVEL / 10 ** (manner.decibels / 20) / levelOf(noise)];
