@@ -51,7 +51,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   speech: {
     needsWeights: false,
-    setUp: 'and each other hears 100 utterances with seven vocabularies, ten minutes',
+    setUp: 'and each other hears 100 utterances with seven vocabularies, eight minutes',
     run: () => speech(note),
   },
   proxies: {
