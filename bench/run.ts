@@ -12,6 +12,7 @@ import { gateway } from './gateway.ts';
 import { besideLlamaServer } from './llama-server.ts';
 import { proxies } from './proxies.ts';
 import { schemaAnswers } from './schemas.ts';
+import { speech } from './speech.ts';
 import { table } from './table.ts';
 import type { Row } from './table.ts';
 import { translation } from './translation.ts';
@@ -50,6 +51,11 @@ const PARTS: Readonly<Record<string, Part>> = {
     needsWeights: true,
     setUp: 'and each other translates 900 sentences, half an hour and more',
     run: async () => ({ rows: [], remarks: [await translation(folder, note)] }),
+  },
+  speech: {
+    needsWeights: false,
+    setUp: 'and each other hears 100 utterances with seven vocabularies, eight minutes',
+    run: () => speech(note),
   },
   proxies: {
     needsWeights: false,

@@ -1,6 +1,7 @@
 import type { Hotword } from '../../core/speech.ts';
-import { BIASED_LOG_PROBABILITY_LESS_MAX } from './bias-scale.ts';
+import { NEAREST } from './bias-scale.ts';
 import type { Decoded } from './decode.ts';
+import { nearHotwords } from './near-hotwords.ts';
 import { compressionRatio, recitesHotwords } from './repetition.ts';
 
 /** From whisper's reference: tries after the likeliest reading, each with more chance in it. */
@@ -21,9 +22,10 @@ const SURE_LOG_PROBABILITY_MIN = -0.5;
 
 /** How a speech is read once. */
 export interface Attempt {
-  /** With context and glossary: those of the request, or none. */
-  readonly before: 'context' | 'glossary' | 'nothing';
-  readonly isBiased: boolean;
+  /** Whether the request's context stands before it. */
+  readonly hasContext: boolean;
+  /** Those that are looked for; empty: a plain reading. */
+  readonly hotwords: readonly Hotword[];
   readonly temperature: number;
 }
 
@@ -43,9 +45,10 @@ interface Reading {
 }
 
 /**
- * Reads a speech as often as it takes: with the hotwords' help, where there are any; plainly, where that has gone wrong or
- * is unsure of itself; then with more and more chance. Reading plainly each time, to compare, costs a fifth more and gained
- * nothing (docs/decisions/0026).
+ * Reads a speech as often as it takes: plainly, with more and more chance where that goes wrong or is unsure of itself; then
+ * with the hotwords that sound like something in it, where there are any that were not heard already; with the nearest of
+ * them alone, where it went through the list instead. What was read with help counts where it finds a hotword and is as sure of
+ * itself as the plain reading.
  */
 export async function bestReading(
   { hotwords, noSpeech, textOf }: Subject,
@@ -61,24 +64,37 @@ export async function bestReading(
     return { decoded, text: isSilence ? '' : textOf(decoded), isBiasDropped };
   };
 
-  let biased: Decoded | undefined;
-  if (hotwords.length > 0) {
-    const helped = await attempt({ before: 'glossary', isBiased: true, temperature: 0 });
-    if (!repeats(helped) && !recitesHotwords(textOf(helped), hotwords)) biased = helped;
-    if (biased && !isUnsure(biased)) return told(biased, false);
-  }
-  const isBiasDropped = hotwords.length > 0;
-  const plain = await attempt({ before: 'context', isBiased: false, temperature: 0 });
-  if (biased && (repeats(plain) || biased.logProbability >= plain.logProbability - BIASED_LOG_PROBABILITY_LESS_MAX))
-    return told(biased, false);
+  const readPlainly = async (): Promise<Decoded> => {
+    const tries = [await attempt({ hasContext: true, hotwords: [], temperature: 0 })];
+    for (const temperature of TEMPERATURES) {
+      const last = tries.at(-1);
+      if (last && !repeats(last) && (!isUnsure(last) || noSpeech > NO_SPEECH_MIN)) return last;
+      tries.push(await attempt({ hasContext: false, hotwords: [], temperature }));
+    }
+    const whole = tries.filter((each) => !repeats(each));
+    return (whole.length > 0 ? whole : tries).reduce((a, b) => (b.logProbability > a.logProbability ? b : a));
+  };
 
-  const tries = [plain];
-  for (const temperature of TEMPERATURES) {
-    const last = tries.at(-1) ?? plain;
-    if (!repeats(last) && (!isUnsure(last) || noSpeech > NO_SPEECH_MIN)) return told(last, isBiasDropped);
-    tries.push(await attempt({ before: 'nothing', isBiased: false, temperature }));
+  const plain = await readPlainly();
+  const isAnything = told(plain, false).text !== '';
+  const near = isAnything ? nearHotwords(textOf(plain), hotwords) : [];
+  let isBiasDropped = false;
+  for (const wanted of [near, near.slice(0, NEAREST)]) {
+    const texts = wanted.map(({ text }) => text);
+    if (texts.every((text) => timesHeard(textOf(plain), [text]) > 0)) break;
+    const helped = await attempt({ hasContext: true, hotwords: wanted, temperature: 0 });
+    const isWhole = !repeats(helped) && !recitesHotwords(textOf(helped), wanted);
+    const isSureEnough = repeats(plain) || helped.logProbability >= plain.logProbability;
+    const finds = timesHeard(textOf(helped), texts) > timesHeard(textOf(plain), texts);
+    if (isWhole && isSureEnough && finds) return told(helped, false);
+    isBiasDropped ||= !isWhole || !isSureEnough;
+    if (isWhole) break;
   }
-  const whole = tries.filter((each) => !repeats(each));
-  const best = (whole.length > 0 ? whole : tries).reduce((a, b) => (b.logProbability > a.logProbability ? b : a));
-  return told(best, isBiasDropped);
+  return told(plain, isBiasDropped);
+}
+
+/** How often the hotwords stand in a text. */
+function timesHeard(text: string, hotwords: readonly string[]): number {
+  const lowered = text.toLowerCase();
+  return hotwords.reduce((sum, hotword) => sum + lowered.split(hotword.toLowerCase()).length - 1, 0);
 }

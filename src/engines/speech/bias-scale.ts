@@ -15,8 +15,15 @@ export const HELPED_TIMES_MAX = 2;
 /** Beginnings of hotwords that are tried in one reading: each costs a token or a few. */
 export const TRIALS_MAX = 40;
 
-/** Glossary neighbours one behind the other in a text that is taken for the glossary itself. */
+/** Hotwords one behind the other in a text that is taken for the glossary itself (repetition.ts). */
 export const RECITED_WORDS_MIN = 3;
 
-/** How much lower than the plain reading's the mean logarithm of probability of one with help may be, where it is unsure of itself. */
-export const BIASED_LOG_PROBABILITY_LESS_MAX = 0.6;
+/** How far from what was heard a hotword may be to be looked for (near-hotwords.ts): this, and more for each step of its weight. */
+export const FARTHEST = 0.36;
+export const FARTHER_PER_WEIGHT = 0.04;
+
+/** Hotwords that are looked for in one reading. */
+export const NEAR_HOTWORDS_MAX = 16;
+
+/** Of these, the nearest ones that are looked for alone where the reading went through the list. */
+export const NEAREST = 2;

@@ -6,7 +6,7 @@ const CONTEXT_CHARS_MAX = 2_000;
 
 export interface PromptWords {
   readonly context?: string | undefined;
-  /** Heaviest first. */
+  /** Most wanted first. */
   readonly hotwords: readonly Hotword[];
 }
 

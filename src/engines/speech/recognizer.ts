@@ -55,18 +55,13 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
       });
 
       const hotwords = hotwordsOf(wanted, language);
-      const trie = createHotwordTrie(hotwords, tokens.encode);
-      const prompts = {
-        nothing: [],
-        context: promptTokens({ context, hotwords: [] }, tokens.encode),
-        glossary: promptTokens({ context, hotwords }, tokens.encode),
-      };
       const random = seededRandom(SEED);
       let generated = 0;
       const reading = await bestReading(
         { hotwords, noSpeech, textOf: ({ tokens: text }) => tokens.decode(text).trim() },
-        async ({ before, isBiased, temperature }) => {
-          const prompt = prompts[before];
+        async ({ hasContext, hotwords: near, temperature }) => {
+          const before = { ...(hasContext && context !== undefined ? { context } : {}), hotwords: near };
+          const prompt = promptTokens(before, tokens.encode);
           const decoded = await decode(
             {
               reading: speech.read(),
@@ -77,7 +72,8 @@ export function createRecognizer(whisper: WhisperModel): Recognizer {
                 tokens.transcribe,
                 tokens.noTimestamps,
               ],
-              bias: isBiased ? createHotwordBias(trie, tokens.decode) : undefined,
+              bias:
+                near.length > 0 ? createHotwordBias(createHotwordTrie(near, tokens.encode), tokens.decode) : undefined,
               temperature,
               random,
               tokensMax: tokensMaxOf(samples.length / SPEECH_SAMPLE_RATE),

@@ -45,6 +45,11 @@ describe('a list of hotwords that is read out', () => {
       assert.ok(!recitesHotwords(text, words), text);
   });
 
+  it('is hotwords and nothing else, some of them again', () => {
+    assert.ok(recitesHotwords('Siobhan, Grafana. Siobhan, Grafana.', words));
+    assert.ok(!recitesHotwords('Siobhan, Grafana. So Siobhan, Grafana.', words));
+  });
+
   it('counts the longest word where several begin', () => {
     assert.ok(recitesHotwords('Thyssenkrupp, Grafana, Grafana', words));
   });

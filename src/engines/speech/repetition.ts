@@ -26,11 +26,14 @@ export function compressionRatio(text: string): number {
 
 /**
  * Whether a text goes through the list of hotwords instead of saying what was said: neighbours of the list one behind the
- * other, or the same word again and again, with nothing between them.
+ * other, or the same word again and again, with nothing between them; or hotwords and nothing else, some of them again.
  */
 export function recitesHotwords(text: string, hotwords: readonly Hotword[]): boolean {
   const lowered = text.toLowerCase();
   const heard = occurrences(lowered, hotwords);
+  const others = heard.toReversed().reduce((rest, { from, to }) => rest.slice(0, from) + rest.slice(to), lowered);
+  const isAgain = new Set(heard.map(({ word }) => word)).size < heard.length;
+  if (isAgain && heard.length >= RECITED_WORDS_MIN && !/[\p{L}\p{N}]/u.test(others)) return true;
   let run = 1;
   for (const [at, { word, from }] of heard.entries()) {
     const last = heard[at - 1];
