@@ -12,7 +12,7 @@ import type { WhisperModel } from '../src/engines/speech/whisper-model.ts';
 import type { SpeechEngine } from '../src/engines/speech-engine.ts';
 import { createOpenAudio } from '../src/transcription/opened-audio.ts';
 import { transcribe } from '../src/transcription/transcribe.ts';
-import { lacksSpeech, runtimeFolder, weightsAt } from '../test/model/speech-files.ts';
+import { lacksSpeech, runtimeFolder, speechWeights } from '../test/models-folder.ts';
 import { COUNTED, countedCells, hardNames } from './hotword-counts.ts';
 import type { Heard } from './hotword-counts.ts';
 import { inventedNames } from './invented-names.ts';
@@ -29,7 +29,6 @@ interface SpeechFolders {
   readonly weightsFolder: string;
 }
 
-const WEIGHTS_NAME = 'whisper-base';
 const WEIGHTS = [1, 2, 3, 4, 5];
 /** The one that goals are set for. */
 const GOAL_WEIGHT = 4;
@@ -62,13 +61,13 @@ const ASKED = { id: 'bench', owner: { workspace: 'bench', key: 'bench' }, langua
 export async function speech(
   note: (text: string) => void,
 ): Promise<{ readonly rows: readonly Row[]; readonly remarks: readonly string[] }> {
-  const lack = lacksSpeech(WEIGHTS_NAME) || lacksSynthesiser();
+  const lack = lacksSpeech('svc-asr') || lacksSynthesiser();
   if (lack !== false) {
     note(`speech is left out: ${lack}`);
     return { rows: [], remarks: [] };
   }
-  const weightsFolder = weightsAt(WEIGHTS_NAME) ?? '';
-  const whisper = await openWhisperModel(loadRuntime(runtimeFolder), { weightsFolder, threads: 1 });
+  const weightsFolder = speechWeights('svc-asr');
+  const whisper = await openWhisperModel(loadRuntime(runtimeFolder()), { weightsFolder, threads: 1 });
   const tuning = await utterancesOf(TUNING_HALF, 0);
   const judging = await utterancesOf(JUDGING_HALF, tuning.length);
   const engine = await engineWithMemory(whisper);
@@ -79,7 +78,7 @@ export async function speech(
       ...(await fileLines(engine, judging.slice(0, JUDGING_HALF.named.length))),
     ];
     const row = await timed({
-      runtimeFolder,
+      runtimeFolder: runtimeFolder(),
       weightsFolder,
       whisper,
       utterances: judging.slice(JUDGING_HALF.named.length).slice(0, TIMED),
