@@ -219,9 +219,9 @@ describe('responses with the openai client for Node', () => {
     ],
     ['the wish to run in the background and not to be kept', { background: true, store: false }, 'store'],
     [
-      'a file',
+      'a file that is elsewhere',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://example.com/a' }] }] },
-      'input[0].content[0].type',
+      'input[0].content[0].file_url',
     ],
     ['a temperature of 3', { temperature: 3 }, 'temperature'],
     ['nothing to answer', { input: [] }, 'input'],

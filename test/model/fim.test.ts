@@ -20,9 +20,10 @@ const GAPS = [
   },
   {
     name: 'the body of a function whose end is there',
-    prompt: 'def total(rows):\n    result = 0\n',
+    // With its indentation: where the model has to choose that too, it is as sure of another one as of this.
+    prompt: 'def total(rows):\n    result = 0\n    ',
     suffix: '\n    return result\n\nprint(total([1, 2, 3]))\n',
-    filling: /^ {4}for (\w+) in rows:\n {8}result \+= \1$/,
+    filling: /^for (\w+) in rows:\n {8}result \+= \1$/,
   },
   {
     name: 'an expression before the end of its statement',
