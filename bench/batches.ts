@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lacksWeights } from '../test/models-folder.ts';
 import { startChild } from './child.ts';
-import { createClient, firstTokenMs, many } from './load.ts';
+import { createClient, firstTokenMs, many, pacedScript, script } from './load.ts';
 import type { Client } from './load.ts';
 import { alternate, quantile, ratioOf } from './pairs.ts';
 import type { Row } from './table.ts';
@@ -28,16 +28,12 @@ interface Load {
 }
 
 /** Scripts play at once: what is measured is what the service itself adds. */
-const script = (steps: readonly object[]) => ({
-  messages: [{ role: 'user', content: `script:${JSON.stringify(steps)}` }],
-});
 const WORDS = { repeat: 'word ', times: 64, perTick: 1 };
 const UNPACED = { ask: () => script([WORDS]), askLive: () => script([WORDS]) };
 
 /** As a model that runs elsewhere: 50 ms until the first token, then 20 tokens a second. */
 const PACED_TOKENS = 16;
-const paced = () =>
-  script(Array.from({ length: PACED_TOKENS }, () => [{ delayMs: 50 }, { repeat: 'word ', times: 1 }]).flat());
+const paced = () => pacedScript(PACED_TOKENS);
 
 const SCRIPTED = { env: { PARLEY_ENGINE_KIND: 'scripted' }, model: 'svc-plus' };
 

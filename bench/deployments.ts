@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lacksWeights } from '../test/models-folder.ts';
 import { startChild } from './child.ts';
-import { createClient, firstTokenMs } from './load.ts';
+import { createClient, firstTokenMs, pacedScript } from './load.ts';
 import type { Client } from './load.ts';
 import { alternate, quantile, ratioOf } from './pairs.ts';
 import type { Row } from './table.ts';
@@ -28,15 +28,8 @@ interface Load {
   readonly goal: string;
 }
 
-/** As a model that runs elsewhere: 50 ms until each token. */
-const paced = () => ({
-  messages: [
-    {
-      role: 'user',
-      content: `script:${JSON.stringify(Array.from({ length: 8 }, () => [{ delayMs: 50 }, { repeat: 'word ', times: 1 }]).flat())}`,
-    },
-  ],
-});
+/** As a model that runs elsewhere. */
+const paced = () => pacedScript(8);
 
 const SCRIPTED: Load = {
   name: 'a script of 20 tokens a second',

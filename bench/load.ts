@@ -105,3 +105,12 @@ export function tokensPerSecond({ status, text, pieces }: Answer, tokens: number
   const last = withText.at(-1)?.atMs ?? 0;
   return ((tokens - 1) / (last - first)) * 1000;
 }
+
+/** A request that the scripted engine answers by these steps. */
+export const script = (steps: readonly object[]) => ({
+  messages: [{ role: 'user', content: `script:${JSON.stringify(steps)}` }],
+});
+
+/** One with 50 ms before each token. */
+export const pacedScript = (tokens: number) =>
+  script(Array.from({ length: tokens }, () => [{ delayMs: 50 }, { repeat: 'word ', times: 1 }]).flat());
