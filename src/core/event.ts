@@ -1,3 +1,5 @@
+import type { Citation, ServerCall, ServerCallResult, ServerToolUse } from './server-tools.ts';
+
 /** Why a choice ended. `stop`: the model's own end or a stop sequence. `length`: a token limit or the context's end. */
 export type FinishReason = 'stop' | 'length' | 'tool-calls';
 
@@ -25,6 +27,8 @@ export interface Usage {
   readonly usesExplicitCache?: true;
   /** Part of completionTokens; undefined when nothing was thought. */
   readonly reasoningTokens?: number;
+  /** Present where the request wished for server tools and any of them was used. */
+  readonly serverTools?: ServerToolUse;
 }
 
 /** What an engine says. Flat: no engine has to know where a block begins. */
@@ -78,7 +82,24 @@ export type GenerationEvent =
       /** Sampled tokens since the delta before, markup that is not told included; absent where nothing is known. */
       readonly tokens?: number;
       readonly logprobs?: readonly TokenLogprob[];
+      /** Of sentences that this piece completes. */
+      readonly citations?: readonly Citation[];
     }
   | { readonly type: 'block-end'; readonly choice: number; readonly index: number }
+  /** Work on our side begins; it takes the place of a block, and nothing else of its choice comes before its result. */
+  | {
+      readonly type: 'server-call';
+      readonly choice: number;
+      readonly index: number;
+      readonly id: string;
+      readonly call: ServerCall;
+    }
+  | {
+      readonly type: 'server-result';
+      readonly choice: number;
+      readonly index: number;
+      readonly id: string;
+      readonly result: ServerCallResult;
+    }
   | { readonly type: 'choice-end'; readonly choice: number; readonly reason: FinishReason; readonly stop?: string }
   | { readonly type: 'end'; readonly usage: Usage };

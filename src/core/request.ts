@@ -1,5 +1,6 @@
 import type { JsonSchema } from './grammar.ts';
 import type { Message, Tool } from './message.ts';
+import type { ServerTools } from './server-tools.ts';
 
 /** How tokens are chosen. Absent means the model's default from the catalogue. Ranges: core/limits.ts. */
 export interface Sampling {
@@ -79,6 +80,7 @@ export interface GenerationRequest {
   /** Earlier thoughts (`Message.reasoning`) go into the prompt. */
   readonly preserveThinking?: boolean;
   readonly toolUse?: ToolUse;
+  readonly serverTools?: ServerTools;
   readonly outputFormat?: OutputFormat;
   /** Log probabilities for each token of the answer, with this many alternatives (0 to 5). */
   readonly logprobs?: { readonly top: number };

@@ -1,6 +1,18 @@
+import type { Citation, ServerCall, ServerCallResult } from './server-tools.ts';
 import type { Block, FinishReason, TokenLogprob, Usage } from './event.ts';
 
-export type ResultBlock = Block & { readonly text: string; readonly logprobs: readonly TokenLogprob[] };
+export type ResultBlock = ((Block & { readonly citations?: readonly Citation[] }) | ServerCallBlock) & {
+  readonly text: string;
+  readonly logprobs: readonly TokenLogprob[];
+};
+
+/** Work on our side, as it ended. It has no text. */
+export interface ServerCallBlock {
+  readonly type: 'server-call';
+  readonly id: string;
+  readonly call: ServerCall;
+  readonly result: ServerCallResult;
+}
 
 export interface ChoiceResult {
   readonly blocks: readonly ResultBlock[];

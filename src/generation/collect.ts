@@ -1,6 +1,7 @@
 import type { Block, FinishReason, GenerationEvent, TokenLogprob } from '../core/event.ts';
 import { ServiceError } from '../core/error.ts';
 import type { ChoiceResult, GenerationResult, ResultBlock } from '../core/result.ts';
+import type { Citation, ServerCallResult } from '../core/server-tools.ts';
 import { assert } from '../lib/assert.ts';
 
 /**
@@ -14,10 +15,14 @@ export async function collect(batches: AsyncIterable<readonly GenerationEvent[]>
   return fold.result();
 }
 
+type ServerCallEvent = Extract<GenerationEvent, { type: 'server-call' }>;
+
 interface OpenBlock {
-  readonly block: Block;
+  readonly block: Block | ServerCallEvent;
   readonly pieces: string[];
   readonly logprobs: TokenLogprob[];
+  readonly citations: Citation[];
+  result?: ServerCallResult;
 }
 
 interface OpenChoice {
@@ -46,13 +51,23 @@ export function createFold(): { push(event: GenerationEvent): void; result(): Ge
           inputTokens = event.inputTokens;
           return;
         case 'block-start':
-          choiceOf(event.choice).blocks.push({ block: event.block, pieces: [], logprobs: [] });
+          choiceOf(event.choice).blocks.push({ block: event.block, pieces: [], logprobs: [], citations: [] });
           return;
+        case 'server-call':
+          choiceOf(event.choice).blocks.push({ block: event, pieces: [], logprobs: [], citations: [] });
+          return;
+        case 'server-result': {
+          const open = choiceOf(event.choice).blocks.at(-1);
+          assert(open?.block.type === 'server-call', 'a result comes after its call');
+          open.result = event.result;
+          return;
+        }
         case 'block-delta': {
           const open = choiceOf(event.choice).blocks.at(-1);
           assert(open, 'a delta comes after the start of its block');
           open.pieces.push(event.text);
           if (event.logprobs) open.logprobs.push(...event.logprobs);
+          if (event.citations) open.citations.push(...event.citations);
           return;
         }
         case 'block-end':
@@ -75,8 +90,15 @@ export function createFold(): { push(event: GenerationEvent): void; result(): Ge
 function close({ blocks, end }: OpenChoice): ChoiceResult {
   assert(end, 'every choice ends before the stream does');
   return {
-    blocks: blocks.map(({ block, pieces, logprobs }): ResultBlock => ({ ...block, text: pieces.join(''), logprobs })),
+    blocks: blocks.map(closeBlock),
     reason: end.reason,
     ...(end.stop === undefined ? {} : { stop: end.stop }),
   };
+}
+
+function closeBlock({ block, pieces, logprobs, citations, result }: OpenBlock): ResultBlock {
+  const said = { text: pieces.join(''), logprobs };
+  if (block.type !== 'server-call') return { ...block, ...said, ...(citations.length > 0 ? { citations } : {}) };
+  assert(result, 'a call on our side has a result before its answer ends');
+  return { type: 'server-call', id: block.id, call: block.call, result, ...said };
 }

@@ -42,6 +42,8 @@ const inTurn = (first: Batches, rest: readonly (() => Promise<Generation>)[], ch
         case 'block-start':
         case 'block-delta':
         case 'block-end':
+        case 'server-call':
+        case 'server-result':
         case 'choice-end':
           return [{ ...event, choice: turn * choices + event.choice }];
       }

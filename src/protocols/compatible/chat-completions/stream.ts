@@ -36,6 +36,8 @@ export function chatCompletionStream(
     switch (event.type) {
       case 'start':
       case 'block-end':
+      case 'server-call':
+      case 'server-result':
         return '';
       case 'block-start':
         return choiceOf(event.choice).open(event.block);

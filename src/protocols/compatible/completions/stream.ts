@@ -40,6 +40,8 @@ export function completionStream(
     switch (event.type) {
       case 'start':
       case 'block-end':
+      case 'server-call':
+      case 'server-result':
         return '';
       case 'block-start':
         return open(event.choice);

@@ -16,7 +16,7 @@ export type ResponseObject = Readonly<Record<string, unknown>> & {
 /** The whole answer. @param completedAt Unix seconds. */
 export function encode(head: ResponseHead, { choices, usage }: GenerationResult, completedAt: number): ResponseObject {
   const { blocks = [], reason = 'stop' } = choices[0] ?? {};
-  const said = blocks.filter(saysSomething);
+  const said = blocks.filter((block) => block.type !== 'server-call').filter(saysSomething);
   const told = lacksAnswer(said, reason) ? [...said, EMPTY] : said;
   const output = told.map((block, index) =>
     outputItem(block, block, { head, index }, index === told.length - 1 ? LAST_STATUS[reason] : 'completed'),

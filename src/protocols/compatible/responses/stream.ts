@@ -89,6 +89,8 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
       case 'block-delta':
         return delta(event.text, event.logprobs ?? []);
       case 'block-end':
+      case 'server-call':
+      case 'server-result':
         return '';
       case 'choice-end': {
         const as = LAST_STATUS[event.reason];

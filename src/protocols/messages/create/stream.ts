@@ -82,6 +82,9 @@ export function messageStream(head: MessageHead): StreamEncoder<GenerationEvent>
         return encodeDelta(each);
       case 'block-end':
         return encodeEnd();
+      case 'server-call':
+      case 'server-result':
+        return '';
       case 'choice-end':
         last = each;
         return '';

@@ -72,6 +72,8 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
         prompt = { promptTokens: event.inputTokens, cachedTokens: event.cachedTokens };
         return '';
       case 'block-end':
+      case 'server-call':
+      case 'server-result':
         return '';
       case 'block-start':
       case 'block-delta': {
