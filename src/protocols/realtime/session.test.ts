@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
 import { scriptedSpeech } from '../../engines/scripted/scripted-speech.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
 import { levels } from '../../transcription/__fixtures__/levels.ts';
+import type { AudioEvent } from './audio-stream.ts';
 import { OTHER, TASK, command, createHouse, pcm, runTask, until, wav } from './__fixtures__/realtime-house.ts';
 
 const SENTENCE = pcm(levels([500, 0], [1_000, 20], [300, 60], [1_500, 0]));
@@ -108,6 +110,16 @@ test('who does not wait for task-started is not read without end', async () => {
   assert.equal(peer.isHeld(), false);
   await peer.finish();
   assert.equal(peer.finals().at(-1)?.end_time, 31_250);
+});
+
+test('nor is what it says besides audio', async () => {
+  const peer = createHouse({ speechFor: () => new Promise(() => undefined) }).open();
+  peer.run();
+  const context = [{ role: 'user', content: [{ type: 'input_text', text: 'x'.repeat(200_000) }] }];
+  for (let count = 0; count < 5; count += 1) peer.session.text(command('continue-task', { input: { context } }));
+  assert.equal(peer.isHeld(), false);
+  peer.session.text(command('continue-task', { input: { context } }));
+  assert.equal(peer.isHeld(), true);
 });
 
 test('audio may be cut anywhere: the sentences are the same', async () => {
@@ -508,6 +520,30 @@ test('who sends faster than can be heard is held back, and is not silent meanwhi
   assert.deepEqual(peer.closes, []);
   await peer.finish();
   assert.equal(peer.last()?.event, 'task-finished');
+});
+
+test('a message of hours is decoded no faster than it is heard', async () => {
+  const { engine, go } = slowEngine();
+  let decoded = 0;
+  async function* hours(): AsyncGenerator<AudioEvent> {
+    for (; decoded < 60; decoded += 1) yield { type: 'sound', samples: levels([9_000, 20], [1_000, 0]) };
+    yield { type: 'end' };
+  }
+  const openAudio = () => ({
+    push: async () => undefined,
+    end: async () => undefined,
+    events: hours(),
+    close: async () => undefined,
+  });
+  const house = createHouse({ engine, openAudio });
+  const peer = house.open();
+  await peer.start();
+  await until(() => peer.isHeld());
+  for (let turns = 0; turns < 100; turns += 1) await setImmediate();
+  assert.ok(decoded < 10, `${decoded * 10} seconds are in memory`);
+  go();
+  await until(() => decoded === 60);
+  await until(() => peer.last()?.event === 'task-finished');
 });
 
 test('whoever has sent everything waits as long as it takes', async () => {
