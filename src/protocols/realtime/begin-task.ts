@@ -3,6 +3,7 @@ import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Hotword } from '../../core/speech.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
+import { knownLanguages } from '../../transcription/known-languages.ts';
 import type { AudioStream, OpenAudioStream } from './audio-stream.ts';
 import type { RunTask } from './message-schema.ts';
 import { contextOf, readRecognitionWish } from './recognition-wish.ts';
@@ -59,7 +60,14 @@ export async function beginTask(
     const { languages } = await lease.engine.model();
     checkLanguages(wish.languages, languages, asked);
     const { engine } = lease;
-    return { wish, hotwords: joined(listed, wish.hotwords), context: contextOf(input), engine, audio, release };
+    return {
+      wish: { ...wish, languages: knownLanguages(wish.languages, languages) },
+      hotwords: joined(listed, wish.hotwords),
+      context: contextOf(input),
+      engine,
+      audio,
+      release,
+    };
   } catch (error) {
     release();
     throw error;
@@ -67,7 +75,7 @@ export async function beginTask(
 }
 
 function checkLanguages(wanted: readonly string[], known: readonly string[], model: string): void {
-  const unknown = wanted.find((each) => !known.includes(each));
+  const unknown = wanted.find((each) => knownLanguages([each], known).length === 0);
   if (unknown === undefined) return;
   const param = 'payload.parameters.language_hints';
   const languages = known.length > 20 ? `${known.length} languages` : known.join(', ');

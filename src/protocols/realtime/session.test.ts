@@ -319,14 +319,14 @@ test('what is spoken of goes to the model, and may change while somebody speaks'
   const context = (text: string) => ({
     input: { context: [{ role: 'user', content: [{ type: 'input_text', text }] }] },
   });
-  await peer.start({ language_hints: ['DE'] }, context('Kernphysik'));
+  await peer.start({ language_hints: ['DE', 'yue'] }, context('Kernphysik'));
   peer.session.binary(WORD);
   await until(() => peer.finals().length === 1);
   peer.session.text(command('continue-task', context('Gärtnern')));
   peer.session.binary(WORD);
   await peer.finish();
   assert.deepEqual([...new Set(house.asked.map((request) => request.context))], ['Kernphysik', 'Gärtnern']);
-  assert.deepEqual(house.asked[0]?.languages, ['de']);
+  assert.deepEqual(house.asked[0]?.languages, ['de', 'zh']);
 });
 
 test('leaves out what a caller does not want to read', async () => {
