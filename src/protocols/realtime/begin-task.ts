@@ -45,14 +45,15 @@ export async function beginTask(
 ): Promise<BegunTask> {
   const model = catalogue().resolve(asked, { interface: 'speech', owner });
   const wish = readRecognitionWish(parameters);
-  // The cheap refusals come before a place is taken.
-  const audio = openAudio(wish);
-  const releases: (() => void)[] = [() => void audio.close().catch(() => undefined)]; // it may have failed before, and was told
+  const releases: (() => void)[] = [];
   const release = (): void => {
     for (const each of releases.splice(0)) each();
   };
   try {
+    // In its place alone: a decoder is a process of its own.
     releases.push(places.take());
+    const audio = openAudio(wish);
+    releases.push(() => void audio.close().catch(() => undefined)); // it may have failed before, and was told
     const { vocabularyId } = wish;
     const listed = vocabularyId === undefined ? [] : await findHotwords(owner, vocabularyId, asked);
     const lease = await speechFor(model);

@@ -5,8 +5,10 @@ import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
 import { scriptedSpeech } from '../../engines/scripted/scripted-speech.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
+import { openPcmStream } from '../../transcription/pcm-stream.ts';
 import { levels } from '../../transcription/__fixtures__/levels.ts';
 import type { AudioEvent } from './audio-stream.ts';
+import type { SessionNeeds } from './session.ts';
 import { OTHER, TASK, command, createHouse, pcm, runTask, until, wav } from './__fixtures__/realtime-house.ts';
 
 const SENTENCE = pcm(levels([500, 0], [1_000, 20], [300, 60], [1_500, 0]));
@@ -474,6 +476,30 @@ test('one recognition more than there may be is told so, and the next is taken w
   two.session.gone();
   await four.start();
   assert.equal(four.last()?.event, 'task-started');
+});
+
+test('whoever finds no place starts no decoder', async () => {
+  let opened = 0;
+  const openAudio: SessionNeeds['openAudio'] = (form) => {
+    opened += 1;
+    return openPcmStream(form);
+  };
+  const house = createHouse({ openAudio });
+  await house.open().start();
+  await house.open().start();
+  await house.open().start();
+  assert.equal(opened, 2);
+  const refused = house.open();
+  await refused.start({ format: 'amr' });
+  assert.equal(refused.last()?.error_code, 'ServiceUnavailable');
+});
+
+test('a format that is refused gives its place back', async () => {
+  const house = createHouse();
+  for (let count = 0; count < 3; count += 1) await house.open().start({ format: 'amr' });
+  const peer = house.open();
+  await peer.start();
+  assert.equal(peer.last()?.event, 'task-started');
 });
 
 test('connections that ask for nothing take no place', async () => {
