@@ -126,6 +126,16 @@ describe('a recording in a process of its own', () => {
     assert.equal(reasonOf(end), 'too-costly: The audio takes too long to decode.');
   });
 
+  test('is not late because its reader is', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const events = createDecodeAudio({ limits: { stallMs: 0 } })(longWav(60), { signal: never });
+    const first = await events.next();
+    assert.equal(first.value?.type, 'sound');
+    t.mock.timers.tick(10_000);
+    const { end } = await all(events);
+    assert.equal(end?.type, 'end', reasonOf(end));
+  });
+
   test('that is empty, larger than what is read, or lasts too long is refused with a reason', async () => {
     assert.equal(reasonOf((await decode(sourceOf(Buffer.alloc(0)))).end), 'empty: The audio is empty.');
     const small = { limits: { sourceBytesMax: 10 } };

@@ -5,6 +5,7 @@ import type { HeardSentence } from '../protocols/compatible/audio-transcriptions
 import type { Hear } from '../protocols/compatible/audio-transcriptions/endpoint.ts';
 import type { OpenAudio } from '../transcription/opened-audio.ts';
 import { UnreadableAudio } from '../transcription/opened-audio.ts';
+import { knownLanguages } from '../transcription/known-languages.ts';
 import { readSentences } from '../transcription/read-sentences.ts';
 import { transcribe } from '../transcription/transcribe.ts';
 
@@ -21,7 +22,8 @@ export function createHear({ catalogue, speechFor, openAudio }: HearNeeds): Hear
     const { engine, release } = await speechFor(resolved);
     try {
       const { languages } = await engine.model();
-      if (language !== undefined && !languages.includes(language)) {
+      const wanted = knownLanguages(language === undefined ? [] : [language], languages);
+      if (language !== undefined && wanted.length === 0) {
         throw new ServiceError('invalid-request', `The model does not know the language '${language}'.`, {
           param: 'language',
         });
@@ -30,7 +32,7 @@ export function createHear({ catalogue, speechFor, openAudio }: HearNeeds): Hear
       const wish = {
         id: requestId,
         owner: { workspace: owner.workspace, key: owner.keyId, ...(priority ? { priority } : {}) },
-        languages: language === undefined ? [] : [language],
+        languages: wanted,
         hotwords: [],
         wantsWords: true,
         ...(prompt ? { context: prompt } : {}),
