@@ -1,4 +1,4 @@
-import { AUDIO_RATE } from '../core/limits.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import type { AudioEvent, DecodingLimits } from './audio.ts';
 import { DECODING_LIMITS } from './decode-audio.ts';
 import { startDecoding } from './decoding.ts';
@@ -26,7 +26,7 @@ export interface AudioStreamOptions {
 }
 
 /** Ours: samples that are handed on at once. */
-const BLOCK_SAMPLES = AUDIO_RATE / 10;
+const BLOCK_SAMPLES = SPEECH_SAMPLE_RATE / 10;
 
 /**
  * Decodes a stream in a process of its own. How many there are at once is bounded by whoever opens them.

@@ -9,7 +9,7 @@ export interface AudioReport {
   /** Hz, and channels, as it was written; a file may change them, these are the first ones. */
   readonly sampleRate: number;
   readonly channels: number;
-  /** Of what came out, at AUDIO_RATE. */
+  /** Of what came out, at SPEECH_SAMPLE_RATE. */
   readonly samples: number;
   readonly durationMs: number;
   /** Its end is missing, or damaged: what came out is what stands before. */
@@ -22,7 +22,7 @@ export interface AudioReport {
 
 /** What comes of a recording, in this order: sound, then one of the others, and nothing behind it. */
 export type AudioEvent =
-  /** One channel at AUDIO_RATE, about ±1. */
+  /** One channel at SPEECH_SAMPLE_RATE, about ±1. */
   | { readonly type: 'sound'; readonly samples: Float32Array }
   | { readonly type: 'end'; readonly report: AudioReport }
   /** A sentence for whoever sent it. */

@@ -2,7 +2,7 @@
 // nothing is read ahead, and nothing is decoded that nobody takes.
 import { readSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { AUDIO_RATE } from '../core/limits.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { assert, AssertionError } from '../lib/assert.ts';
 import type { AudioEnd, ChannelChoice, DecodingLimits, RawForm } from './audio.ts';
 import { createByteInput } from './byte-input.ts';
@@ -59,7 +59,7 @@ try {
     blockSamples: order.blockSamples,
     emit(block) {
       samples += block.length;
-      done[0] = samples / AUDIO_RATE;
+      done[0] = samples / SPEECH_SAMPLE_RATE;
       writeFrame(SOUND, new Uint8Array(block.buffer, block.byteOffset, block.byteLength));
     },
   });

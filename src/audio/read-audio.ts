@@ -1,4 +1,5 @@
-import { AUDIO_CHANNELS_MAX, AUDIO_RATE, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from '../core/limits.ts';
+import { AUDIO_CHANNELS_MAX, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from '../core/limits.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { decodeAdts } from './aac/adts.ts';
 import type { AudioEnd, ChannelChoice, RawForm } from './audio.ts';
 import type { ByteInput } from './byte-input.ts';
@@ -18,7 +19,7 @@ export interface ReadingWish {
   readonly secondsMax: number;
   /** Samples that are handed on at once. */
   readonly blockSamples: number;
-  /** One channel at AUDIO_RATE; blocks of the length that was wished for, and a shorter one at the end. */
+  /** One channel at SPEECH_SAMPLE_RATE; blocks of the length that was wished for, and a shorter one at the end. */
   readonly emit: (block: Float32Array) => void;
 }
 
@@ -45,7 +46,7 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
       if (!resampler || rate !== sampleRate) {
         requireRate(sampleRate);
         if (resampler) blocks.push(resampler.end());
-        resampler = createResampler({ from: sampleRate, to: AUDIO_RATE });
+        resampler = createResampler({ from: sampleRate, to: SPEECH_SAMPLE_RATE });
         rate = sampleRate;
       }
       soundSamples += channels[0]?.length ?? 0;
@@ -72,7 +73,7 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
       kind,
       ...first,
       samples,
-      durationMs: Math.round((samples * 1_000) / AUDIO_RATE),
+      durationMs: Math.round((samples * 1_000) / SPEECH_SAMPLE_RATE),
       ...told,
       isCutOff: told.isCutOff || trouble !== undefined,
     },
@@ -155,7 +156,7 @@ function createBlocks({ blockSamples, secondsMax, emit }: ReadingWish): Blocks {
     count: () => count,
     push(samples) {
       count += samples.length;
-      if (count > secondsMax * AUDIO_RATE) {
+      if (count > secondsMax * SPEECH_SAMPLE_RATE) {
         throw new Unreadable('too-long', `is longer than ${secondsMax} seconds, which is the most that is read`);
       }
       for (let at = 0; at < samples.length;) {

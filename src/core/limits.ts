@@ -1207,8 +1207,6 @@ export const SOCKET_KEY_LOOK_MS = 5_000;
 
 /** Ours: ms between signs of life to a peer of whom nothing is read for a while. Clients give up after 15 s. */
 export const SOCKET_PONG_MS = 5_000;
-/** Ours: Hz of all sound inside the service; what recognition takes. */
-export const AUDIO_RATE = 16_000;
 
 /** wire.md E7.2: bytes of one recording, and hours of it. Beyond: it is refused, with the limit; so too all that follow. */
 export const AUDIO_BYTES_MAX = 2 * 1024 ** 3;
