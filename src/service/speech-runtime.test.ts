@@ -92,6 +92,7 @@ describe('speech in a service that runs', () => {
   test('is off before its engine is installed, and every place says how it comes', async () => {
     const rows = [
       'Speech recognition',
+      'Speech recognition (compatible)',
       'Realtime recognition',
       'svc-asr',
       'svc-asr-realtime',
@@ -99,6 +100,7 @@ describe('speech in a service that runs', () => {
       'Embeddings',
     ];
     assert.deepEqual(await told(rows), [
+      `${OFF} svc-asr`,
       `${OFF} svc-asr`,
       `${OFF} svc-asr`,
       `${OFF} svc-asr`,

@@ -123,6 +123,24 @@ describe('transcriptions, through the whole service', () => {
     assert.deepEqual(kept, []);
   });
 
+  test('every list of models has those that hear, and the start-up tree both of their paths', async () => {
+    const { data } = (await asked('GET', '/v1/models')) as { data: readonly { id: string }[] };
+    const told = new Set(data.map(({ id }) => id));
+    assert.deepEqual(
+      ['svc-asr', 'svc-asr-realtime'].filter((name) => !told.has(name)),
+      [],
+    );
+    assert.equal((await asked('GET', '/compatible-mode/v1/models/fun-asr'))['id'], 'fun-asr');
+    const { output } = await asked('GET', '/api/v1/models?model=svc-asr&page_no=1&page_size=1');
+    assert.equal((output as { total: number }).total, 1);
+    const { interfaces } = (await service?.report()) ?? assert.fail();
+    const on = interfaces.filter(({ name, state }) => name.startsWith('Speech recognition') && state === 'on');
+    assert.deepEqual(
+      on.flatMap(({ paths }) => paths),
+      [PATH, '/compatible-mode/v1/audio/transcriptions'],
+    );
+  });
+
   test('a vocabulary is heard, and one for another model is refused', async () => {
     const { output } = await asked('POST', '/api/v1/services/audio/asr/customization', {
       model: 'speech-biasing',
@@ -148,6 +166,8 @@ describe('transcriptions, through the whole service', () => {
     const task = await hear({ file_url: `${site}/hello.wav` });
     const { task_id: id, result } = task.output;
     assert.equal(await textAt(result?.transcription_url), 'w30 w55. w21');
+    const posted = (await asked('POST', `/api/v1/tasks/${id}`)) as unknown as TaskAnswer;
+    assert.equal(posted.output.task_status, 'SUCCEEDED', 'asked for by POST, as the platform shows it');
     const foreign = (await asked('GET', `/api/v1/tasks/${id}`, undefined, 'other')) as unknown as TaskAnswer;
     assert.equal(foreign.output.task_status, 'UNKNOWN');
     const address = new URL(result?.transcription_url ?? '');

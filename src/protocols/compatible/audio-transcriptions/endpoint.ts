@@ -44,7 +44,7 @@ export function audioTranscriptions(needs: AudioTranscriptionsNeeds): Endpoint {
     method: 'POST',
     path: '/compatible-mode/v1/audio/transcriptions',
     family: 'compatible',
-    regions: INTERFACES.transcription.regions,
+    regions: INTERFACES.compatibleTranscription.regions,
     onDisconnect: 'cancel',
     uploadBytesMax: fileBytesMax + UPLOAD_EXTRA_BYTES_MAX,
     async handle({ upload }, context) {
