@@ -129,6 +129,9 @@ export const LIVE_SLICE_EVERY = 4;
 /** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
 export const WORKSPACE_CHARACTERS_MAX = 64;
 
+/** Ours: characters of a model's name as it was asked for, in log lines and messages: it is whatever the caller wrote. Beyond: cut. */
+export const ASKED_CHARS_MAX = 64;
+
 /** Ours: Unicode code points of a key's name. Beyond: refused when the key is made. */
 export const KEY_NAME_CODE_POINTS_MAX = 64;
 
