@@ -33,12 +33,6 @@ export type AudioEnd = Exclude<AudioEvent, { readonly type: 'sound' }>;
 /** Which of several channels: all of them mixed, or one by its number from 0. */
 export type ChannelChoice = 'mix' | number;
 
-/** How a stream is written that is not sniffed: samples of 16 bits, the lower byte first, one channel. */
-export interface RawForm {
-  /** Hz. */
-  readonly sampleRate: number;
-}
-
 /** How much decoding one recording may take. Beyond each: it has failed. */
 export interface DecodingLimits {
   readonly sourceBytesMax: number;

@@ -4,7 +4,7 @@ import { readSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { assert, AssertionError } from '../lib/assert.ts';
-import type { AudioEnd, ChannelChoice, DecodingLimits, RawForm } from './audio.ts';
+import type { AudioEnd, ChannelChoice, DecodingLimits } from './audio.ts';
 import { createByteInput } from './byte-input.ts';
 import {
   BYTES,
@@ -25,7 +25,6 @@ export interface DecoderOrder {
   readonly limits: DecodingLimits;
   readonly channel: ChannelChoice;
   readonly blockSamples: number;
-  readonly raw?: RawForm | undefined;
   /** Absent for a stream, which only goes forwards. */
   readonly sizeBytes?: number | undefined;
 }
@@ -53,7 +52,6 @@ const input = createByteInput({ pull, sizeBytes, jump: sizeBytes === undefined ?
 let end: AudioEnd;
 try {
   end = await readAudio(input, {
-    raw: order.raw,
     channel: order.channel,
     secondsMax: limits.secondsMax,
     blockSamples: order.blockSamples,
