@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { pcm, wavFile } from '../../audio/__fixtures__/wav-file.ts';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
 import { scriptedSpeech } from '../../engines/scripted/scripted-speech.ts';
@@ -9,7 +10,7 @@ import { openPcmStream } from '../../transcription/pcm-stream.ts';
 import { levels } from '../../transcription/__fixtures__/levels.ts';
 import type { AudioEvent } from './audio-stream.ts';
 import type { SessionNeeds } from './session.ts';
-import { OTHER, TASK, command, createHouse, pcm, runTask, until, wav } from './__fixtures__/realtime-house.ts';
+import { OTHER, TASK, command, createHouse, runTask, until } from './__fixtures__/realtime-house.ts';
 
 const SENTENCE = pcm(levels([500, 0], [1_000, 20], [300, 60], [1_500, 0]));
 const WORD = pcm(levels([1_000, 20], [1_500, 0]));
@@ -126,7 +127,7 @@ test('nor is what it says besides audio', async () => {
 
 test('audio may be cut anywhere: the sentences are the same', async () => {
   const audio = levels([300, 0], [700, 20], [300, 60], [1_500, 0], [900, 41], [1_400, 0], [2_000, 22], [700, 61]);
-  const file = wav(pcm(audio));
+  const file = wavFile(pcm(audio));
   const heard = async (form: object, bytes: Uint8Array, sizes: readonly number[]) => {
     const peer = createHouse().open();
     await peer.start(form);
