@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDecodeAudio } from '../src/audio/decode-audio.ts';
+import { pcm, wavFile } from '../src/audio/__fixtures__/wav-file.ts';
 import { SPEECH_SAMPLE_RATE } from '../src/core/speech.ts';
 import type { Hotword } from '../src/core/speech.ts';
 import { createSpeechEngine } from '../src/engines/speech/speech-engine.ts';
@@ -22,7 +23,6 @@ import { JUDGING_HALF, TUNING_HALF } from './speech-utterances.ts';
 import type { Half } from './speech-utterances.ts';
 import { lacksSynthesiser, mannerOf, synthesise } from './synthesiser.ts';
 import type { Row } from './table.ts';
-import { wavOf } from './wav.ts';
 
 interface SpeechFolders {
   readonly runtimeFolder: string;
@@ -147,7 +147,9 @@ async function fileLines(
   engine: SpeechEngine,
   utterances: readonly Utterance[],
 ): Promise<readonly (readonly string[])[]> {
-  const file = wavOf(utterances.flatMap(({ samples }) => [samples, new Float32Array(PAUSE_SAMPLES)]));
+  const file = wavFile(
+    Buffer.concat(utterances.flatMap(({ samples }) => [samples, new Float32Array(PAUSE_SAMPLES)]).map(pcm)),
+  );
   const source = { sizeBytes: file.length, read: async (from: number) => bytesFrom(file, from) };
   const said = utterances.map((utterance) => utterance.said).join(' ');
   const heardWith = async (hotwords: readonly Hotword[]): Promise<readonly Heard[]> => {

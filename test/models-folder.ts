@@ -23,7 +23,14 @@ export function runtimeFolder(): string {
   return join(enginesFolder(), `${name}-${version}`, 'node_modules', main);
 }
 
-/** Why tests on this model of the catalogue are skipped, or false when its weights are there. */
+/** Models of the catalogue that tests run on real weights. */
+export type TestedModel = 'svc-tiny' | 'svc-plus' | 'svc-asr' | 'svc-embed';
+
+/** Why tests on this model are skipped, or false where it can run. */
+export const lacksModel = (model: TestedModel): string | false =>
+  model === 'svc-asr' || model === 'svc-embed' ? lacksSpeech(model) : lacksWeights(model);
+
+/** The same for those that generate: false when its weights are there. */
 export function lacksWeights(model: 'svc-tiny' | 'svc-plus'): string | false {
   if (existsSync(join(modelsFolder(), `${weightsOf(model)}.gguf`))) return false;
   return `the weights of ${model} are not on this machine (parley models pull ${model})`;

@@ -1,4 +1,4 @@
-import { AUDIO_RATE } from '../core/limits.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import type { AudioEvent, DecodingLimits } from './audio.ts';
 import { DECODING_LIMITS } from './decode-audio.ts';
 import { startDecoding } from './decoding.ts';
@@ -18,30 +18,22 @@ export interface AudioStream {
   close(): Promise<void>;
 }
 
-/** `pcm` is samples of 16 bits, the lower byte first, one channel; all others say themselves what they are. */
-export type StreamFormat = 'pcm' | 'wav' | 'mp3' | 'aac' | 'opus';
-
 export interface AudioStreamOptions {
   readonly limits?: Partial<DecodingLimits>;
 }
 
 /** Ours: samples that are handed on at once. */
-const BLOCK_SAMPLES = AUDIO_RATE / 10;
+const BLOCK_SAMPLES = SPEECH_SAMPLE_RATE / 10;
 
 /**
- * Decodes a stream in a process of its own. How many there are at once is bounded by whoever opens them.
- * @param sampleRate Hz of `pcm`; of no effect on others.
+ * Decodes a stream in a process of its own; its bytes say what it is. How many there are at once is bounded by whoever opens
+ * them.
  */
-export function createAudioStream(
-  format: StreamFormat,
-  sampleRate: number,
-  { limits = {} }: AudioStreamOptions = {},
-): AudioStream {
+export function createAudioStream({ limits = {} }: AudioStreamOptions = {}): AudioStream {
   const decoding = startDecoding({
     limits: { ...DECODING_LIMITS, ...limits },
     channel: 'mix',
     blockSamples: BLOCK_SAMPLES,
-    raw: format === 'pcm' ? { sampleRate } : undefined,
   });
   return {
     push: (bytes) => decoding.write(bytes),

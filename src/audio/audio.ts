@@ -9,7 +9,7 @@ export interface AudioReport {
   /** Hz, and channels, as it was written; a file may change them, these are the first ones. */
   readonly sampleRate: number;
   readonly channels: number;
-  /** Of what came out, at AUDIO_RATE. */
+  /** Of what came out, at SPEECH_SAMPLE_RATE. */
   readonly samples: number;
   readonly durationMs: number;
   /** Its end is missing, or damaged: what came out is what stands before. */
@@ -22,7 +22,7 @@ export interface AudioReport {
 
 /** What comes of a recording, in this order: sound, then one of the others, and nothing behind it. */
 export type AudioEvent =
-  /** One channel at AUDIO_RATE, about ±1. */
+  /** One channel at SPEECH_SAMPLE_RATE, about ±1. */
   | { readonly type: 'sound'; readonly samples: Float32Array }
   | { readonly type: 'end'; readonly report: AudioReport }
   /** A sentence for whoever sent it. */
@@ -32,12 +32,6 @@ export type AudioEnd = Exclude<AudioEvent, { readonly type: 'sound' }>;
 
 /** Which of several channels: all of them mixed, or one by its number from 0. */
 export type ChannelChoice = 'mix' | number;
-
-/** How a stream is written that is not sniffed: samples of 16 bits, the lower byte first, one channel. */
-export interface RawForm {
-  /** Hz. */
-  readonly sampleRate: number;
-}
 
 /** How much decoding one recording may take. Beyond each: it has failed. */
 export interface DecodingLimits {

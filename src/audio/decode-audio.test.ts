@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { describe, test } from 'node:test';
 import { inputOf, read, recording } from './__fixtures__/recordings.ts';
+import { wavHead } from './__fixtures__/wav-file.ts';
 import type { AudioEvent } from './audio.ts';
 import { createDecodeAudio, type AudioSource, type DecodeAudio, type DecodeAudioOptions } from './decode-audio.ts';
 
@@ -35,25 +36,14 @@ const decode = (source: AudioSource, options?: DecodeAudioOptions, signal = neve
 
 /** A wav file of zeros that nobody holds in memory. */
 function longWav(seconds: number): AudioSource {
-  const fields = Buffer.alloc(44);
-  fields.write('RIFF\0\0\0\0WAVEfmt ', 0, 'latin1');
-  fields.writeUInt32LE(16, 16);
-  fields.writeUInt16LE(1, 20);
-  fields.writeUInt16LE(1, 22);
-  fields.writeUInt32LE(16_000, 24);
-  fields.writeUInt32LE(32_000, 28);
-  fields.writeUInt16LE(2, 32);
-  fields.writeUInt16LE(16, 34);
-  fields.write('data', 36);
   const bytes = seconds * 32_000;
-  fields.writeUInt32LE(bytes, 40);
   const piece = Buffer.alloc(320_000);
   return {
-    sizeBytes: 44 + bytes,
+    sizeBytes: wavHead(bytes).length + bytes,
     read: () =>
       Promise.resolve(
         (async function* pieces() {
-          yield fields;
+          yield wavHead(bytes);
           for (let at = 0; at < bytes; at += piece.length) yield piece.subarray(0, bytes - at);
         })(),
       ),
@@ -124,6 +114,16 @@ describe('a recording in a process of its own', () => {
   test('that takes too long has failed, and says so', async () => {
     const { end } = await decode(longWav(7_200), { limits: { msBase: 1, msPerSecond: 0, msPerMib: 0 } });
     assert.equal(reasonOf(end), 'too-costly: The audio takes too long to decode.');
+  });
+
+  test('is not late because its reader is', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const events = createDecodeAudio({ limits: { stallMs: 0 } })(longWav(60), { signal: never });
+    const first = await events.next();
+    assert.equal(first.value?.type, 'sound');
+    t.mock.timers.tick(10_000);
+    const { end } = await all(events);
+    assert.equal(end?.type, 'end', reasonOf(end));
   });
 
   test('that is empty, larger than what is read, or lasts too long is refused with a reason', async () => {

@@ -8,10 +8,10 @@ import {
   AUDIO_STALL_MS,
   AUDIOS_AT_ONCE,
   AUDIOS_WAITING_MAX,
-  AUDIO_RATE,
   RETRY_AFTER_SECONDS,
 } from '../core/limits.ts';
 import { ServiceError } from '../core/error.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { AudioEvent, ChannelChoice, DecodingLimits } from './audio.ts';
 import { startDecoding, type Decoding } from './decoding.ts';
@@ -74,7 +74,7 @@ export function createDecodeAudio({
     try {
       // It may have been over just as its turn came.
       signal.throwIfAborted();
-      const decoding = startDecoding({ limits, channel, blockSamples: AUDIO_RATE, sizeBytes });
+      const decoding = startDecoding({ limits, channel, blockSamples: SPEECH_SAMPLE_RATE, sizeBytes });
       yield* follow(decoding, source, signal);
     } finally {
       leave();

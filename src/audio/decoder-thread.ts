@@ -2,9 +2,9 @@
 // nothing is read ahead, and nothing is decoded that nobody takes.
 import { readSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { AUDIO_RATE } from '../core/limits.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { assert, AssertionError } from '../lib/assert.ts';
-import type { AudioEnd, ChannelChoice, DecodingLimits, RawForm } from './audio.ts';
+import type { AudioEnd, ChannelChoice, DecodingLimits } from './audio.ts';
 import { createByteInput } from './byte-input.ts';
 import {
   BYTES,
@@ -25,7 +25,6 @@ export interface DecoderOrder {
   readonly limits: DecodingLimits;
   readonly channel: ChannelChoice;
   readonly blockSamples: number;
-  readonly raw?: RawForm | undefined;
   /** Absent for a stream, which only goes forwards. */
   readonly sizeBytes?: number | undefined;
 }
@@ -53,13 +52,12 @@ const input = createByteInput({ pull, sizeBytes, jump: sizeBytes === undefined ?
 let end: AudioEnd;
 try {
   end = await readAudio(input, {
-    raw: order.raw,
     channel: order.channel,
     secondsMax: limits.secondsMax,
     blockSamples: order.blockSamples,
     emit(block) {
       samples += block.length;
-      done[0] = samples / AUDIO_RATE;
+      done[0] = samples / SPEECH_SAMPLE_RATE;
       writeFrame(SOUND, new Uint8Array(block.buffer, block.byteOffset, block.byteLength));
     },
   });

@@ -67,7 +67,8 @@ export function startDecoding(order: DecoderOrder): Decoding {
   };
 
   let isOver = false;
-  const isFed = (): boolean => isOver || child.stdin?.writableNeedDrain === true;
+  let isAwaited = true;
+  const isFed = (): boolean => isAwaited && (isOver || child.stdin?.writableNeedDrain === true);
 
   const toEnd = async (): Promise<AudioEnd> => {
     const how = await ended;
@@ -95,8 +96,12 @@ export function startDecoding(order: DecoderOrder): Decoding {
       try {
         for await (const { kind, body } of framesOf(child.stdout)) {
           live();
-          if (kind === SOUND) yield { type: 'sound', samples: toSamples(body) };
-          else if (kind === MOVE && body.length === 8) onMove(body.readDoubleLE(0));
+          if (kind === SOUND) {
+            // As long as nobody asks for more, the process can give none.
+            isAwaited = false;
+            yield { type: 'sound', samples: toSamples(body) };
+            isAwaited = true;
+          } else if (kind === MOVE && body.length === 8) onMove(body.readDoubleLE(0));
           else if (kind === ENDED) return yield toKnownEnd(JSON.parse(body.toString('utf8')));
           live();
         }

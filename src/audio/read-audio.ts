@@ -1,24 +1,23 @@
-import { AUDIO_CHANNELS_MAX, AUDIO_RATE, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from '../core/limits.ts';
+import { AUDIO_CHANNELS_MAX, AUDIO_RATE_MAX, AUDIO_RATE_MIN } from '../core/limits.ts';
+import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { decodeAdts } from './aac/adts.ts';
-import type { AudioEnd, ChannelChoice, RawForm } from './audio.ts';
+import type { AudioEnd, ChannelChoice } from './audio.ts';
 import type { ByteInput } from './byte-input.ts';
 import { decodeFlac } from './flac/decode-flac.ts';
 import { mix } from './mix.ts';
 import { decodeMp4 } from './mp4/decode-mp4.ts';
 import type { AudioKind, DecodeSound, Remarks } from './recording.ts';
 import { createResampler, type Resampler } from './resampler.ts';
-import { decodeSamples, decodeWav } from './wav.ts';
+import { decodeWav } from './wav.ts';
 import { sniff } from './sniff.ts';
 import { Unreadable, unsupported } from './unreadable.ts';
 
 export interface ReadingWish {
-  /** Where it is not given, the recording says what it is. */
-  readonly raw?: RawForm | undefined;
   readonly channel: ChannelChoice;
   readonly secondsMax: number;
   /** Samples that are handed on at once. */
   readonly blockSamples: number;
-  /** One channel at AUDIO_RATE; blocks of the length that was wished for, and a shorter one at the end. */
+  /** One channel at SPEECH_SAMPLE_RATE; blocks of the length that was wished for, and a shorter one at the end. */
   readonly emit: (block: Float32Array) => void;
 }
 
@@ -34,8 +33,8 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
   let soundSamples = 0;
   let trouble: Unreadable | undefined;
   try {
-    kind = wish.raw ? 'pcm' : sniff(input);
-    const decode = wish.raw ? decodeRaw(wish.raw) : await decoderOf(kind);
+    kind = sniff(input);
+    const decode = await decoderOf(kind);
     let resampler: Resampler | undefined;
     let rate = 0;
     for await (const { sampleRate, channels } of decode(input, remarks)) {
@@ -45,7 +44,7 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
       if (!resampler || rate !== sampleRate) {
         requireRate(sampleRate);
         if (resampler) blocks.push(resampler.end());
-        resampler = createResampler({ from: sampleRate, to: AUDIO_RATE });
+        resampler = createResampler({ from: sampleRate, to: SPEECH_SAMPLE_RATE });
         rate = sampleRate;
       }
       soundSamples += channels[0]?.length ?? 0;
@@ -72,7 +71,7 @@ export async function readAudio(input: ByteInput, wish: ReadingWish): Promise<Au
       kind,
       ...first,
       samples,
-      durationMs: Math.round((samples * 1_000) / AUDIO_RATE),
+      durationMs: Math.round((samples * 1_000) / SPEECH_SAMPLE_RATE),
       ...told,
       isCutOff: told.isCutOff || trouble !== undefined,
     },
@@ -90,15 +89,9 @@ function requireRate(sampleRate: number): void {
   throw unsupported(`has a sampling rate of ${sampleRate} Hz, of ${AUDIO_RATE_MIN} to ${AUDIO_RATE_MAX}`);
 }
 
-const decodeRaw =
-  ({ sampleRate }: RawForm): DecodeSound =>
-  (input, remarks) =>
-    decodeSamples(input, remarks, { form: 's16le', channels: 1, sampleRate, bytes: Infinity });
-
 /** What takes a library is loaded when it is needed. */
 async function decoderOf(kind: AudioKind): Promise<DecodeSound> {
   switch (kind) {
-    case 'pcm':
     case 'wav':
       return decodeWav;
     case 'flac':
@@ -155,7 +148,7 @@ function createBlocks({ blockSamples, secondsMax, emit }: ReadingWish): Blocks {
     count: () => count,
     push(samples) {
       count += samples.length;
-      if (count > secondsMax * AUDIO_RATE) {
+      if (count > secondsMax * SPEECH_SAMPLE_RATE) {
         throw new Unreadable('too-long', `is longer than ${secondsMax} seconds, which is the most that is read`);
       }
       for (let at = 0; at < samples.length;) {

@@ -1,7 +1,7 @@
 import type { ByteInput } from './byte-input.ts';
 
 /** What a recording is written as. */
-export type AudioKind = 'pcm' | 'wav' | 'mp3' | 'flac' | 'ogg' | 'aac' | 'mp4';
+export type AudioKind = 'wav' | 'mp3' | 'flac' | 'ogg' | 'aac' | 'mp4';
 
 /** A stretch of sound: all channels have as many samples, of about ±1. */
 export interface Sound {

@@ -92,7 +92,7 @@ interface Samples extends WavFormat {
 }
 
 /** Samples of all channels in turn, without a head. */
-export function* decodeSamples(
+function* decodeSamples(
   input: ByteInput,
   remarks: Remarks,
   { form, channels, sampleRate, bytes }: Samples,

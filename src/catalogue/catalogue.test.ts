@@ -34,6 +34,10 @@ const ALIASES: readonly [asked: string, wanted: ModelInterface, name: string][] 
   ['fun-asr-realtime', 'speech', 'svc-asr-realtime'],
   ['paraformer-v2', 'speech', 'svc-asr'],
   ['fun-asr', 'speech', 'svc-asr'],
+  ['fun-asr-2025-11-07', 'speech', 'svc-asr'],
+  ['sensevoice-v1', 'speech', 'svc-asr'],
+  ['qwen3-asr-flash-filetrans', 'speech', 'svc-asr'],
+  ['gummy-realtime-v1', 'speech', 'svc-asr-realtime'],
   ['svc-tiny', 'chat', 'svc-tiny'],
 ];
 

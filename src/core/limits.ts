@@ -129,6 +129,9 @@ export const LIVE_SLICE_EVERY = 4;
 /** Ours: characters of a workspace's name. Beyond: refused when a key is made. */
 export const WORKSPACE_CHARACTERS_MAX = 64;
 
+/** Ours: characters of a model's name as it was asked for, in log lines and messages: it is whatever the caller wrote. Beyond: cut. */
+export const ASKED_CHARS_MAX = 64;
+
 /** Ours: Unicode code points of a key's name. Beyond: refused when the key is made. */
 export const KEY_NAME_CODE_POINTS_MAX = 64;
 
@@ -1207,8 +1210,6 @@ export const SOCKET_KEY_LOOK_MS = 5_000;
 
 /** Ours: ms between signs of life to a peer of whom nothing is read for a while. Clients give up after 15 s. */
 export const SOCKET_PONG_MS = 5_000;
-/** Ours: Hz of all sound inside the service; what recognition takes. */
-export const AUDIO_RATE = 16_000;
 
 /** wire.md E7.2: bytes of one recording, and hours of it. Beyond: it is refused, with the limit; so too all that follow. */
 export const AUDIO_BYTES_MAX = 2 * 1024 ** 3;

@@ -1,4 +1,4 @@
-/** Samples a second of all audio inside: mono, each from −1 to 1. */
+/** Hz of all sound inside the service, and what recognition takes: mono, each sample from −1 to 1. */
 export const SPEECH_SAMPLE_RATE = 16_000;
 
 /** A word that recognition is to expect. */

@@ -137,6 +137,13 @@ export const INTERFACES = {
     routes: [post('/api/v1/services/audio/asr/transcription')],
     needs: 'speech',
   },
+  compatibleTranscription: {
+    name: 'Speech recognition (compatible)',
+    family: 'compatible',
+    regions: BEIJING_SINGAPORE,
+    routes: [post('/compatible-mode/v1/audio/transcriptions')],
+    needs: 'speech',
+  },
   realtime: {
     name: 'Realtime recognition',
     family: 'native',
@@ -233,7 +240,12 @@ export const INTERFACES = {
     name: 'Tasks',
     family: 'native',
     regions: REGION_IDS,
-    routes: [get('/api/v1/tasks'), get('/api/v1/tasks/:id'), post('/api/v1/tasks/:id/cancel')],
+    routes: [
+      get('/api/v1/tasks'),
+      get('/api/v1/tasks/:id'),
+      post('/api/v1/tasks/:id'),
+      post('/api/v1/tasks/:id/cancel'),
+    ],
   },
   models: {
     name: 'Models',

@@ -1,6 +1,7 @@
 import type { ReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { ownWeightsOf } from '../catalogue/model.ts';
 import type { ModelEntry, ResolvedModel } from '../catalogue/model.ts';
+import { ASKED_CHARS_MAX } from '../core/limits.ts';
 import type { Log } from '../core/telemetry.ts';
 import { INTERNAL_MESSAGE, ServiceError } from '../core/error.ts';
 import type { Weights } from '../core/weights.ts';
@@ -35,9 +36,6 @@ const ENGINES_MAX = 2;
 
 /** How long callers should wait before they ask for a model whose weights are on their way, in s. */
 const DOWNLOAD_RETRY_SECONDS = 30;
-
-/** Characters of an asked name in a message: it is whatever the caller wrote. */
-const ASKED_CHARS_MAX = 64;
 
 export interface ModelState {
   readonly state: 'ready' | 'on-demand' | 'starting' | 'failing' | 'downloading' | 'missing' | 'off';

@@ -112,6 +112,7 @@ export function openTranscriptions(needs: OpenTranscriptionsNeeds): OpenedTransc
         strict,
       }),
       taskGet({ tasks }),
+      taskGet({ tasks }, 'POST'),
       taskList({ tasks }),
       taskCancel({ tasks }),
     ],

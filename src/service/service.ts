@@ -298,7 +298,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   // What only the native interface can ask for is no model of the compatible list.
   const models = {
     catalogue: () => catalogue,
-    served: ['chat', 'responses', 'completions', 'embeddings', 'rerank'] as const,
+    served: ['chat', 'responses', 'completions', 'embeddings', 'rerank', 'speech'] as const,
   };
   const { strict } = config;
   const asking = { generate, translate, catalogue: () => catalogue, clock, strict };

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { pcm, wavFile } from '../audio/__fixtures__/wav-file.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { SPEECH_SAMPLE_RATE } from '../core/speech.ts';
 import { writeFakeRuntime } from '../engines/speech/__fixtures__/fake-runtime.ts';
@@ -26,24 +27,11 @@ const known = (folder: string) =>
     }),
   );
 
-/** A second of a tone as a WAV file: 16 kHz, 16 bit. */
-function tone(): Blob {
-  const samples = Int16Array.from({ length: SPEECH_SAMPLE_RATE }, (_, at) => 8_000 * Math.sin(at / 4));
-  const head = Buffer.alloc(44);
-  head.write('RIFF', 0);
-  head.writeUInt32LE(36 + samples.byteLength, 4);
-  head.write('WAVEfmt ', 8);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(SPEECH_SAMPLE_RATE, 24);
-  head.writeUInt32LE(2 * SPEECH_SAMPLE_RATE, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36);
-  head.writeUInt32LE(samples.byteLength, 40);
-  return new Blob([head, Buffer.from(samples.buffer)]);
-}
+/** A second of a tone. */
+const tone = (): Blob =>
+  new Blob([
+    new Uint8Array(wavFile(pcm(Float32Array.from({ length: SPEECH_SAMPLE_RATE }, (_, at) => Math.sin(at / 4) / 4)))),
+  ]);
 
 /** In the order in which an operator goes on: each test leaves what the next one begins with. */
 describe('speech in a service that runs', () => {
@@ -92,6 +80,7 @@ describe('speech in a service that runs', () => {
   test('is off before its engine is installed, and every place says how it comes', async () => {
     const rows = [
       'Speech recognition',
+      'Speech recognition (compatible)',
       'Realtime recognition',
       'svc-asr',
       'svc-asr-realtime',
@@ -99,6 +88,7 @@ describe('speech in a service that runs', () => {
       'Embeddings',
     ];
     assert.deepEqual(await told(rows), [
+      `${OFF} svc-asr`,
       `${OFF} svc-asr`,
       `${OFF} svc-asr`,
       `${OFF} svc-asr`,

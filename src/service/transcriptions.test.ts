@@ -40,6 +40,7 @@ describe('transcriptions, through the whole service', () => {
   let site = '';
   let service: Service | undefined;
   let url = '';
+  const lines: Fields[] = [];
 
   before(async () => {
     await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
@@ -52,7 +53,7 @@ describe('transcriptions, through the whole service', () => {
       PARLEY_HUB_URL: 'off',
       PARLEY_SPEECH_ALLOW: '127.0.0.1',
     };
-    const log = { info: quiet, warn: quiet, error: quiet };
+    const log = { info: (_message: string, facts: Fields = {}) => void lines.push(facts), warn: quiet, error: quiet };
     service = await createService(loadConfig({ env }).config, { log, jobTiming: { renewMs: 50, lookMs: 50 } });
     [{ url } = { url: '' }] = await service.listen();
   });
@@ -123,6 +124,24 @@ describe('transcriptions, through the whole service', () => {
     assert.deepEqual(kept, []);
   });
 
+  test('every list of models has those that hear, and the start-up tree both of their paths', async () => {
+    const { data } = (await asked('GET', '/v1/models')) as { data: readonly { id: string }[] };
+    const told = new Set(data.map(({ id }) => id));
+    assert.deepEqual(
+      ['svc-asr', 'svc-asr-realtime'].filter((name) => !told.has(name)),
+      [],
+    );
+    assert.equal((await asked('GET', '/compatible-mode/v1/models/fun-asr'))['id'], 'fun-asr');
+    const { output } = await asked('GET', '/api/v1/models?model=svc-asr&page_no=1&page_size=1');
+    assert.equal((output as { total: number }).total, 1);
+    const { interfaces } = (await service?.report()) ?? assert.fail();
+    const on = interfaces.filter(({ name, state }) => name.startsWith('Speech recognition') && state === 'on');
+    assert.deepEqual(
+      on.flatMap(({ paths }) => paths),
+      [PATH, '/compatible-mode/v1/audio/transcriptions'],
+    );
+  });
+
   test('a vocabulary is heard, and one for another model is refused', async () => {
     const { output } = await asked('POST', '/api/v1/services/audio/asr/customization', {
       model: 'speech-biasing',
@@ -148,6 +167,8 @@ describe('transcriptions, through the whole service', () => {
     const task = await hear({ file_url: `${site}/hello.wav` });
     const { task_id: id, result } = task.output;
     assert.equal(await textAt(result?.transcription_url), 'w30 w55. w21');
+    const posted = (await asked('POST', `/api/v1/tasks/${id}`)) as unknown as TaskAnswer;
+    assert.equal(posted.output.task_status, 'SUCCEEDED', 'asked for by POST, as the platform shows it');
     const foreign = (await asked('GET', `/api/v1/tasks/${id}`, undefined, 'other')) as unknown as TaskAnswer;
     assert.equal(foreign.output.task_status, 'UNKNOWN');
     const address = new URL(result?.transcription_url ?? '');
@@ -178,6 +199,11 @@ describe('transcriptions, through the whole service', () => {
   const TRANSCRIPTIONS = '/v1/audio/transcriptions';
 
   test('whoever waits is answered in the form that was asked for, and nothing is kept', async () => {
+    const kept = async () => [
+      (await asked('GET', '/v1/files'))['data'],
+      readdirSync(join(folder, 'blobs'), { recursive: true }).filter((name) => String(name).includes('_')),
+    ];
+    const before = await kept();
     const plain = await asked('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'svc-asr' }));
     assert.deepEqual(plain, { text: 'w30 w55. w21', usage: { type: 'duration', seconds: 6 } });
     const srt = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'svc-asr', response_format: 'srt' }));
@@ -201,8 +227,7 @@ describe('transcriptions, through the whole service', () => {
       { word: 'w55', start: 1.8, end: 2.8 },
       { word: 'w21', start: 4.3, end: 5.3 },
     ]);
-    const { files } = (await asked('GET', '/v1/files')) as { files?: unknown };
-    assert.equal(files, undefined);
+    assert.deepEqual(await kept(), before);
   });
 
   const refused: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
@@ -225,6 +250,14 @@ describe('transcriptions, through the whole service', () => {
       assert.match(error.message, message);
     });
   }
+
+  test('the line in the log says which model heard how much', async () => {
+    const answer = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'fun-asr', response_format: 'text' }));
+    const line = lines.find((facts) => facts['requestId'] === answer.headers.get('x-request-id'));
+    const { asked: name, model, audioMs, sentences } = line ?? assert.fail();
+    assert.deepEqual([name, model, audioMs, sentences], ['fun-asr', 'svc-asr', 5_300, 2]);
+    assert.ok(!JSON.stringify(line).includes('w30'), 'and not what');
+  });
 
   test('what is no audio is refused with what is wrong with it', async () => {
     const answer = await ask('POST', TRANSCRIPTIONS, formOf(Buffer.from('no audio at all'), { model: 'svc-asr' }));

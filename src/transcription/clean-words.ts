@@ -1,5 +1,4 @@
 import type { HeardWord, ReadingWish, WordFilter } from '../core/speech.ts';
-import { textOf } from './sentences.ts';
 
 /** Sounds that say nothing, in the languages that are asked for most. What is a word somewhere is not among them. */
 const FILLERS: ReadonlySet<string> = new Set([
@@ -41,7 +40,9 @@ const withoutPunctuation = (word: HeardWord): HeardWord => ({
   text: /\s$/.test(word.punctuation) && !/\s$/.test(word.text) ? `${word.text} ` : word.text,
 });
 
-function filterWords(words: readonly HeardWord[], { starred, dropped }: WordFilter): readonly HeardWord[] {
+function filterWords(words: readonly HeardWord[], filter: WordFilter): readonly HeardWord[] {
+  const dropped = unwantedOf(filter.dropped);
+  const starred = unwantedOf(filter.starred);
   const out: HeardWord[] = [];
   for (let at = 0; at < words.length;) {
     const drops = longestMatch(words, at, dropped);
@@ -54,17 +55,30 @@ function filterWords(words: readonly HeardWord[], { starred, dropped }: WordFilt
   return out;
 }
 
-/** How many words from `at` on are one of these together; 0: none. */
-function longestMatch(words: readonly HeardWord[], at: number, unwanted: readonly string[]): number {
+interface Unwanted {
+  readonly texts: ReadonlySet<string>;
+  /** Of the longest. */
+  readonly chars: number;
+}
+
+function unwantedOf(list: readonly string[]): Unwanted {
+  const texts = new Set(list.map(plain).filter((text) => text !== ''));
+  return { texts, chars: Math.max(0, ...Array.from(texts, ({ length }) => length)) };
+}
+
+/**
+ * How many words from `at` on are one of these together; 0: none. A list may be as long as a request, so that nothing is
+ * done for each of it.
+ */
+function longestMatch(words: readonly HeardWord[], at: number, { texts, chars }: Unwanted): number {
   let longest = 0;
-  for (const each of unwanted) {
-    const wanted = plain(each);
-    // Languages without blanks: a character may be a word.
-    for (let count = 1; wanted !== '' && at + count <= words.length && count <= wanted.length; count += 1) {
-      const heard = plain(textOf(words.slice(at, at + count).map((word) => ({ ...word, punctuation: '' }))));
-      if (heard === wanted) longest = Math.max(longest, count);
-      if (heard.length >= wanted.length) break;
-    }
+  let joined = '';
+  let heard = '';
+  // Languages without blanks: a character may be a word.
+  for (let end = at; end < words.length && heard.length < chars; end += 1) {
+    joined += words[end]?.text ?? '';
+    heard = plain(joined);
+    if (texts.has(heard)) longest = end + 1 - at;
   }
   return longest;
 }

@@ -56,9 +56,10 @@ export function createIndexFetch({ indexUrl, fetch, limits }: IndexNeeds): Fetch
 
     const target = join(folder, 'part.whl');
     const hash = createHash('sha256');
-    const response = await get(file.url, { 'accept-encoding': 'identity' }, signal);
     const handle = await open(target, 'wx');
     try {
+      // Behind the file: Node ends with the connection of a body that nobody reads yet.
+      const response = await get(file.url, { 'accept-encoding': 'identity' }, signal);
       await saveBody(response, { handle, hash, signal, silenceMs: limits.silenceMs, onBytes: () => {} });
     } finally {
       await handle.close();

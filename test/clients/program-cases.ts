@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { lacksWeights } from '../models-folder.ts';
+import { lacksModel, type TestedModel } from '../models-folder.ts';
 import { type Parley, type ParleyOptions, startParley } from './harness.ts';
 import { assertPublished, lacksPublishedShapes } from './published-shapes.ts';
 import { startRecordedParley } from './recorded-parley.ts';
@@ -12,7 +12,7 @@ import type { Exchange } from './recorder.ts';
 export interface Cases {
   /** What the program runs, in its order. */
   readonly cases: readonly string[];
-  readonly models: readonly Parameters<typeof lacksWeights>[0][];
+  readonly models: readonly TestedModel[];
   /** The Parleys it talks to, by the prefix of the variables ADDRESS and KEY that name each. Default: one without a prefix. */
   readonly parleys?: Readonly<Record<string, ParleyOptions>>;
   /**
@@ -37,7 +37,7 @@ export function describeProgramCases(
   program: Program,
   { cases, models, parleys = { '': {} }, published }: Cases,
 ): void {
-  const skip = program.lacks ?? (models.map(lacksWeights).find((reason) => reason !== false) || false);
+  const skip = program.lacks ?? (models.map(lacksModel).find((reason) => reason !== false) || false);
 
   describe(title, { skip }, () => {
     const results = new Map(cases.map((name) => [name, Promise.withResolvers<string | null>()]));

@@ -2,8 +2,8 @@ import { javaProgram } from './java.ts';
 import { describeProgramCases } from './program-cases.ts';
 import { describePythonCases, type PythonCases } from './python-cases.ts';
 
-/** Of the two models one has something to run, so that a vocabulary for it can be used. */
-const config = 'models: {svc-asr: {weights: default, interfaces: [speech]}}\n';
+/** Of the two models one has something to run, so that a vocabulary for it can be used; whatever this machine has. */
+const config = 'models: {svc-asr: {weights: default, interfaces: [speech]}, svc-asr-realtime: {none: not there}}\n';
 const ALONE = { models: [], parleys: { '': { engine: 'scripted', config } } } as const;
 
 const PYTHON: PythonCases = {

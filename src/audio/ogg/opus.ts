@@ -1,5 +1,6 @@
 import { OpusDecoder } from 'opus-decoder';
-import { AUDIO_CHANNELS_MAX, AUDIO_RATE } from '../../core/limits.ts';
+import { AUDIO_CHANNELS_MAX } from '../../core/limits.ts';
+import { SPEECH_SAMPLE_RATE } from '../../core/speech.ts';
 import { damaged, unsupported } from '../unreadable.ts';
 import type { OggCodec } from './ogg-codec.ts';
 
@@ -20,13 +21,14 @@ export async function openOpus(head: Uint8Array): Promise<OggCodec> {
   const skippedAtFirst = view.getUint16(10, true);
   const gain = 10 ** (view.getInt16(16, true) / 256 / 20);
   const layout = readLayout(head, channels);
-  const decoder = new OpusDecoder({ sampleRate: AUDIO_RATE, channels, preSkip: 0, ...layout });
+  const decoder = new OpusDecoder({ sampleRate: SPEECH_SAMPLE_RATE, channels, preSkip: 0, ...layout });
   await decoder.ready;
 
-  let toSkip = Math.round((skippedAtFirst * AUDIO_RATE) / POSITION_RATE);
+  let toSkip = Math.round((skippedAtFirst * SPEECH_SAMPLE_RATE) / POSITION_RATE);
   let packets = 0;
   return {
-    samplesAt: (position) => Math.max(0, Math.round(((position - skippedAtFirst) * AUDIO_RATE) / POSITION_RATE)),
+    samplesAt: (position) =>
+      Math.max(0, Math.round(((position - skippedAtFirst) * SPEECH_SAMPLE_RATE) / POSITION_RATE)),
     close: () => decoder.free(),
     push(packet) {
       if (packets++ === 0) return undefined;
@@ -38,7 +40,7 @@ export async function openOpus(head: Uint8Array): Promise<OggCodec> {
       const kept = channelData.map((samples) => samples.slice(from, samplesDecoded));
       if (gain !== 1)
         for (const samples of kept) for (let n = 0; n < samples.length; n++) samples[n] = (samples[n] ?? 0) * gain;
-      return { sampleRate: AUDIO_RATE, channels: kept };
+      return { sampleRate: SPEECH_SAMPLE_RATE, channels: kept };
     },
   };
 }

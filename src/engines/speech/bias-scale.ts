@@ -7,7 +7,7 @@ export const PROMPT_TOKENS_MAX = 200;
 export const CONTEXT_TOKENS_MAX = 80;
 
 /** How far all tokens of a hotword together may lie below the best ones at their places, for each step of its weight. */
-export const BUDGET_PER_WEIGHT = 1;
+export const BUDGET_PER_WEIGHT = 0.8;
 
 /** Times that a hotword is helped in one reading. Speech that says it more often says it without help. */
 export const HELPED_TIMES_MAX = 2;

@@ -23,6 +23,13 @@ describe('byte pairs', () => {
       assert.equal(pairs.decode(pairs.encode(text)), text);
   });
 
+  it('take little time of a text without blanks', () => {
+    const long = createBytePairs(letterTokens(['à ¸', 'à¸ ģ']));
+    const before = performance.now();
+    assert.equal(long.encode('ก'.repeat(3_000)).length, 3_000);
+    assert.ok(performance.now() - before < 3_000);
+  });
+
   it('never become special tokens, and special tokens say nothing', () => {
     const end = pairs.special.get('<|endoftext|>') ?? -1;
     assert.equal(end, 261);

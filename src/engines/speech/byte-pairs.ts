@@ -34,15 +34,20 @@ export function createBytePairs(file: TokenizerFile): BytePairs {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
   const merged = (piece: string): readonly string[] => {
-    let parts = Array.from(Buffer.from(piece), (byte) => letters[byte] ?? '');
+    const parts = Array.from(Buffer.from(piece), (byte) => letters[byte] ?? '');
+    const rankOf = (at: number): number => ranks.get(`${parts[at]} ${parts[at + 1]}`) ?? Infinity;
+    // Of each part with the next. A script without blanks is one long piece: only what a step changes is looked up again.
+    const pairs = parts.map((_, at) => rankOf(at));
     for (;;) {
       let [best, bestRank] = [-1, Infinity];
-      for (let i = 0; i + 1 < parts.length; i++) {
-        const rank = ranks.get(`${parts[i]} ${parts[i + 1]}`) ?? Infinity;
-        if (rank < bestRank) [best, bestRank] = [i, rank];
+      for (let at = 0; at < pairs.length; at++) {
+        const rank = pairs[at] ?? Infinity;
+        if (rank < bestRank) [best, bestRank] = [at, rank];
       }
       if (best < 0) return parts;
-      parts = [...parts.slice(0, best), parts.slice(best, best + 2).join(''), ...parts.slice(best + 2)];
+      parts.splice(best, 2, parts.slice(best, best + 2).join(''));
+      pairs.splice(best, 2, rankOf(best));
+      if (best > 0) pairs[best - 1] = rankOf(best - 1);
     }
   };
 

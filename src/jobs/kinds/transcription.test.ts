@@ -144,6 +144,11 @@ describe('a transcription', () => {
     assert.deepEqual(await blobNames(), []);
   });
 
+  it('takes a language that the model does not know for none', async () => {
+    await run(await begin(['https://a.test/hello'], { languages: ['xx'] }));
+    assert.deepEqual(asked[0]?.languages, []);
+  });
+
   it('hears what its order says: languages, hotwords, how it is read', async () => {
     const hotwords = [{ text: 'Qwen', weight: 4 }];
     web.set('https://a.test/hot', Buffer.from(levels([1_000, 30], [200, 0], [1_000, 21]).buffer));

@@ -9,6 +9,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { encodeSentences } from '../../resources/transcriptions/service.ts';
 import type { Store } from '../../store/store.ts';
 import type { PartEnd, PartRecord } from '../../store/transcriptions.ts';
+import { knownLanguages } from '../../transcription/known-languages.ts';
 import { UnreadableAudio } from '../../transcription/opened-audio.ts';
 import type { OpenAudio } from '../../transcription/opened-audio.ts';
 import { readSentences } from '../../transcription/read-sentences.ts';
@@ -37,6 +38,7 @@ export function transcriptionJob({ store, clock, sources, openAudio, speechFor }
     const { job, signal } = run;
     const { engine, release } = await speechFor(order.model);
     try {
+      const { languages } = await engine.model();
       const source = await sources.fetch(job, part, signal);
       let facts: AudioFacts | undefined;
       let isAnythingSaid = false;
@@ -48,7 +50,7 @@ export function transcriptionJob({ store, clock, sources, openAudio, speechFor }
         const wish = {
           id: `${job.subject}/${part.number}`,
           owner: { workspace: job.owner.workspace, key: job.owner.keyId, priority: 'background' as const },
-          languages: order.languages,
+          languages: knownLanguages(order.languages, languages),
           hotwords: order.hotwords,
           wantsWords: true,
         };

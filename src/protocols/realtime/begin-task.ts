@@ -3,6 +3,7 @@ import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Hotword } from '../../core/speech.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
+import { knownLanguages } from '../../transcription/known-languages.ts';
 import type { AudioStream, OpenAudioStream } from './audio-stream.ts';
 import type { RunTask } from './message-schema.ts';
 import { contextOf, readRecognitionWish } from './recognition-wish.ts';
@@ -44,14 +45,15 @@ export async function beginTask(
 ): Promise<BegunTask> {
   const model = catalogue().resolve(asked, { interface: 'speech', owner });
   const wish = readRecognitionWish(parameters);
-  // The cheap refusals come before a place is taken.
-  const audio = openAudio(wish);
-  const releases: (() => void)[] = [() => void audio.close().catch(() => undefined)]; // it may have failed before, and was told
+  const releases: (() => void)[] = [];
   const release = (): void => {
     for (const each of releases.splice(0)) each();
   };
   try {
+    // In its place alone: a decoder is a process of its own.
     releases.push(places.take());
+    const audio = openAudio(wish);
+    releases.push(() => void audio.close().catch(() => undefined)); // it may have failed before, and was told
     const { vocabularyId } = wish;
     const listed = vocabularyId === undefined ? [] : await findHotwords(owner, vocabularyId, asked);
     const lease = await speechFor(model);
@@ -59,7 +61,14 @@ export async function beginTask(
     const { languages } = await lease.engine.model();
     checkLanguages(wish.languages, languages, asked);
     const { engine } = lease;
-    return { wish, hotwords: joined(listed, wish.hotwords), context: contextOf(input), engine, audio, release };
+    return {
+      wish: { ...wish, languages: knownLanguages(wish.languages, languages) },
+      hotwords: joined(listed, wish.hotwords),
+      context: contextOf(input),
+      engine,
+      audio,
+      release,
+    };
   } catch (error) {
     release();
     throw error;
@@ -67,7 +76,7 @@ export async function beginTask(
 }
 
 function checkLanguages(wanted: readonly string[], known: readonly string[], model: string): void {
-  const unknown = wanted.find((each) => !known.includes(each));
+  const unknown = wanted.find((each) => knownLanguages([each], known).length === 0);
   if (unknown === undefined) return;
   const param = 'payload.parameters.language_hints';
   const languages = known.length > 20 ? `${known.length} languages` : known.join(', ');

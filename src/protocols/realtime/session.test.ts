@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { pcm, wavFile } from '../../audio/__fixtures__/wav-file.ts';
 import fc from 'fast-check';
 import { ServiceError } from '../../core/error.ts';
 import { scriptedSpeech } from '../../engines/scripted/scripted-speech.ts';
 import type { SpeechEngine } from '../../engines/speech-engine.ts';
+import { openPcmStream } from '../../transcription/pcm-stream.ts';
 import { levels } from '../../transcription/__fixtures__/levels.ts';
-import { OTHER, TASK, command, createHouse, pcm, runTask, until, wav } from './__fixtures__/realtime-house.ts';
+import type { AudioEvent } from './audio-stream.ts';
+import type { SessionNeeds } from './session.ts';
+import { OTHER, TASK, command, createHouse, runTask, until } from './__fixtures__/realtime-house.ts';
 
 const SENTENCE = pcm(levels([500, 0], [1_000, 20], [300, 60], [1_500, 0]));
 const WORD = pcm(levels([1_000, 20], [1_500, 0]));
@@ -110,9 +115,19 @@ test('who does not wait for task-started is not read without end', async () => {
   assert.equal(peer.finals().at(-1)?.end_time, 31_250);
 });
 
+test('nor is what it says besides audio', async () => {
+  const peer = createHouse({ speechFor: () => new Promise(() => undefined) }).open();
+  peer.run();
+  const context = [{ role: 'user', content: [{ type: 'input_text', text: 'x'.repeat(200_000) }] }];
+  for (let count = 0; count < 5; count += 1) peer.session.text(command('continue-task', { input: { context } }));
+  assert.equal(peer.isHeld(), false);
+  peer.session.text(command('continue-task', { input: { context } }));
+  assert.equal(peer.isHeld(), true);
+});
+
 test('audio may be cut anywhere: the sentences are the same', async () => {
   const audio = levels([300, 0], [700, 20], [300, 60], [1_500, 0], [900, 41], [1_400, 0], [2_000, 22], [700, 61]);
-  const file = wav(pcm(audio));
+  const file = wavFile(pcm(audio));
   const heard = async (form: object, bytes: Uint8Array, sizes: readonly number[]) => {
     const peer = createHouse().open();
     await peer.start(form);
@@ -307,14 +322,14 @@ test('what is spoken of goes to the model, and may change while somebody speaks'
   const context = (text: string) => ({
     input: { context: [{ role: 'user', content: [{ type: 'input_text', text }] }] },
   });
-  await peer.start({ language_hints: ['DE'] }, context('Kernphysik'));
+  await peer.start({ language_hints: ['DE', 'yue'] }, context('Kernphysik'));
   peer.session.binary(WORD);
   await until(() => peer.finals().length === 1);
   peer.session.text(command('continue-task', context('Gärtnern')));
   peer.session.binary(WORD);
   await peer.finish();
   assert.deepEqual([...new Set(house.asked.map((request) => request.context))], ['Kernphysik', 'Gärtnern']);
-  assert.deepEqual(house.asked[0]?.languages, ['de']);
+  assert.deepEqual(house.asked[0]?.languages, ['de', 'zh']);
 });
 
 test('leaves out what a caller does not want to read', async () => {
@@ -464,6 +479,30 @@ test('one recognition more than there may be is told so, and the next is taken w
   assert.equal(four.last()?.event, 'task-started');
 });
 
+test('whoever finds no place starts no decoder', async () => {
+  let opened = 0;
+  const openAudio: SessionNeeds['openAudio'] = (form) => {
+    opened += 1;
+    return openPcmStream(form);
+  };
+  const house = createHouse({ openAudio });
+  await house.open().start();
+  await house.open().start();
+  await house.open().start();
+  assert.equal(opened, 2);
+  const refused = house.open();
+  await refused.start({ format: 'amr' });
+  assert.equal(refused.last()?.error_code, 'ServiceUnavailable');
+});
+
+test('a format that is refused gives its place back', async () => {
+  const house = createHouse();
+  for (let count = 0; count < 3; count += 1) await house.open().start({ format: 'amr' });
+  const peer = house.open();
+  await peer.start();
+  assert.equal(peer.last()?.event, 'task-started');
+});
+
 test('connections that ask for nothing take no place', async () => {
   const house = createHouse();
   const idle = Array.from({ length: 50 }, () => house.open());
@@ -508,6 +547,30 @@ test('who sends faster than can be heard is held back, and is not silent meanwhi
   assert.deepEqual(peer.closes, []);
   await peer.finish();
   assert.equal(peer.last()?.event, 'task-finished');
+});
+
+test('a message of hours is decoded no faster than it is heard', async () => {
+  const { engine, go } = slowEngine();
+  let decoded = 0;
+  async function* hours(): AsyncGenerator<AudioEvent> {
+    for (; decoded < 60; decoded += 1) yield { type: 'sound', samples: levels([9_000, 20], [1_000, 0]) };
+    yield { type: 'end' };
+  }
+  const openAudio = () => ({
+    push: async () => undefined,
+    end: async () => undefined,
+    events: hours(),
+    close: async () => undefined,
+  });
+  const house = createHouse({ engine, openAudio });
+  const peer = house.open();
+  await peer.start();
+  await until(() => peer.isHeld());
+  for (let turns = 0; turns < 100; turns += 1) await setImmediate();
+  assert.ok(decoded < 10, `${decoded * 10} seconds are in memory`);
+  go();
+  await until(() => decoded === 60);
+  await until(() => peer.last()?.event === 'task-finished');
 });
 
 test('whoever has sent everything waits as long as it takes', async () => {

@@ -140,7 +140,7 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
     }
   };
 
-  const obey = (message: Message): void => {
+  const obey = (message: Message, bytes: number): void => {
     const { action, taskId } = message;
     if (state.type === 'over') return;
     if (action === 'run-task') {
@@ -152,7 +152,7 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
     if (state.type === 'idle') throw outOfOrder(`${action} came without a task: run-task comes first.`);
     if (taskId.toLowerCase() !== state.taskId.toLowerCase())
       throw outOfOrder(`${action} names another task than the one that runs, which is ${state.taskId}.`);
-    if (state.type === 'starting') return wait(state.early, () => refusing(() => obey(message)), 0);
+    if (state.type === 'starting') return wait(state.early, () => refusing(() => obey(message, bytes)), bytes);
     if (state.type === 'finishing') throw outOfOrder(`${action} came after finish-task.`);
     if (action === 'continue-task') return state.task.setContext(contextOf(message.input));
     state = { ...state, type: 'finishing' };
@@ -172,7 +172,7 @@ export function createSession(needs: SessionNeeds, peer: SocketPeer, context: So
     text(message) {
       if (state.type === 'over') return;
       try {
-        obey(readMessage(message, { strict }));
+        obey(readMessage(message, { strict }), message.length);
       } catch (thrown) {
         fail(ServiceError.from(thrown), { taskId: taskIdOf(message) });
       }

@@ -159,6 +159,8 @@ export function createTask({ id, wish, hotwords, engine, audio, clock, tell, hol
       samples += event.samples.length;
       live.push(event.samples);
       regulate();
+      // A message that was read already may last for hours once it is decoded: the decoder waits, too.
+      if (live.backlogMs > REALTIME_BACKLOG_MS_MAX) await live.below(REALTIME_BACKLOG_MS_MAX);
     }
     if (isOver) return;
     await live.finish();

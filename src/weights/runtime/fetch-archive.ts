@@ -28,7 +28,7 @@ const PAGE_ACCEPT = 'application/vnd.npm.install-v1+json; q=1.0, application/jso
 export async function fetchArchive(wanted: PinnedPackage, path: string, needs: ArchiveNeeds): Promise<void> {
   const { limits, signal } = needs;
   const name = `${wanted.name}@${wanted.version}`;
-  const response = await get(await archiveUrl(wanted, needs), { 'accept-encoding': 'identity' }, needs);
+  const url = await archiveUrl(wanted, needs);
   const hash = createHash('sha512');
   let bytes = 0;
   const handle = await open(path, 'w');
@@ -39,6 +39,8 @@ export async function fetchArchive(wanted: PinnedPackage, path: string, needs: A
     needs.onBytes(bytes);
   };
   try {
+    // Behind the file: Node ends with the connection of a body that nobody reads yet.
+    const response = await get(url, { 'accept-encoding': 'identity' }, needs);
     await saveBody(response, { handle, hash, signal, silenceMs: limits.silenceMs, onBytes });
   } finally {
     await handle.close();

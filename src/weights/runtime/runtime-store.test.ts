@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -59,6 +60,19 @@ const filesIn = async (folder: string): Promise<readonly string[]> => {
     .map((each) => join(each.parentPath, each.name).slice(folder.length + 1))
     .toSorted();
 };
+
+test('an archive is asked for when there is a file for it: its connection may end before anybody reads', async (t) => {
+  const { folder, store, add } = await scene(t);
+  const isThere: boolean[] = [];
+  const watched = store({
+    fetch: (url, init) => {
+      if (url.includes('/files/')) isThere.push(existsSync(join(folder, 'speech-1.2.3.partial', 'archive.tgz')));
+      return fetch(url, init);
+    },
+  });
+  await add(watched);
+  assert.deepEqual(isThere, [true, true]);
+});
 
 test('a runtime is unpacked where engines look for it, of this machine and nothing else, once', async (t) => {
   const { folder, registry, store, add } = await scene(t);

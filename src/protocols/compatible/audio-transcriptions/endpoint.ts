@@ -2,7 +2,7 @@ import type { AudioSource } from '../../../audio/decode-audio.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { UPLOAD_EXTRA_BYTES_MAX } from '../../../core/limits.ts';
+import { ASKED_CHARS_MAX, UPLOAD_EXTRA_BYTES_MAX } from '../../../core/limits.ts';
 import type { Files, ReceivedFile } from '../../../resources/files/file.ts';
 import { json } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
@@ -44,7 +44,7 @@ export function audioTranscriptions(needs: AudioTranscriptionsNeeds): Endpoint {
     method: 'POST',
     path: '/compatible-mode/v1/audio/transcriptions',
     family: 'compatible',
-    regions: INTERFACES.transcription.regions,
+    regions: INTERFACES.compatibleTranscription.regions,
     onDisconnect: 'cancel',
     uploadBytesMax: fileBytesMax + UPLOAD_EXTRA_BYTES_MAX,
     async handle({ upload }, context) {
@@ -55,6 +55,7 @@ export function audioTranscriptions(needs: AudioTranscriptionsNeeds): Endpoint {
           strict,
         });
         const { model, response_format: format, language, prompt, timestamp_granularities: granularities = [] } = wire;
+        context.log.add({ asked: model.slice(0, ASKED_CHARS_MAX) });
         catalogue().resolve(model, { interface: 'speech', owner: context.owner });
         if (!file?.received) throw new ServiceError('invalid-request', missing('file'), { param: 'file' });
         if (second) throw new ServiceError('invalid-request', 'file must be one file.', { param: 'file' });

@@ -1,5 +1,6 @@
 import { forwardedOf } from '../../../catalogue/model.ts';
 import type { Catalogue } from '../../../catalogue/model.ts';
+import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
 import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
@@ -32,9 +33,6 @@ export interface ChatCompletionsNeeds {
   /** Unknown fields are 400 instead of being named in x-parley-ignored. */
   readonly strict?: boolean;
 }
-
-/** Characters of an asked name in the log line: it is whatever the caller wrote. */
-const ASKED_CHARS_MAX = 64;
 
 /** POST /compatible-mode/v1/chat/completions (E1). */
 export function chatCompletions({

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
+import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
 import { collect } from '../../../generation/collect.ts';
 import { generateEach } from '../../../generation/generate-each.ts';
 import type { Generate } from '../../../generation/generation.ts';
@@ -26,9 +27,6 @@ export interface CompletionsNeeds {
   /** Unknown fields are 400 instead of being named in x-parley-ignored. */
   readonly strict?: boolean;
 }
-
-/** Characters of an asked name in the log line: it is whatever the caller wrote. */
-const ASKED_CHARS_MAX = 64;
 
 /** POST /compatible-mode/v1/completions (E5). */
 export function completions({ generate, catalogue, clock, strict = false }: CompletionsNeeds): Endpoint {

@@ -3,7 +3,7 @@ import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import type { RequestContext } from '../../../core/context.ts';
 import type { FindDocument } from '../../../core/document.ts';
 import type { Ids } from '../../../core/id.ts';
-import { MESSAGES_MAX } from '../../../core/limits.ts';
+import { ASKED_CHARS_MAX, MESSAGES_MAX } from '../../../core/limits.ts';
 import type { Item } from '../../../core/item.ts';
 import { ServiceError } from '../../../core/error.ts';
 import { textOf } from '../../../core/message.ts';
@@ -59,9 +59,6 @@ export interface AskedTurn extends DecodedTurn {
   /** Names for x-parley-ignored. @param unheard Of the generation. */
   ignored(unheard: readonly string[]): readonly string[];
 }
-
-/** Characters of an asked name in the log line: it is whatever the caller wrote. */
-const ASKED_CHARS_MAX = 64;
 
 /** @throws ServiceError of any kind the catalogue refuses with; `invalid-request` or `unsupported` naming the field. */
 export function readAsked(

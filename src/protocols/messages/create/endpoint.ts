@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../../catalogue/model.ts';
+import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
 import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import { json, stream } from '../../endpoint.ts';
@@ -21,9 +22,6 @@ export interface MessagesNeeds {
   /** Unknown fields are 400 instead of being named in x-parley-ignored. */
   readonly strict?: boolean;
 }
-
-/** Characters of an asked name in the log line: it is whatever the caller wrote. */
-const ASKED_CHARS_MAX = 64;
 
 /** POST /apps/anthropic/v1/messages (E3). */
 export function messagesCreate({ generate, catalogue, strict = false }: MessagesNeeds): Endpoint {

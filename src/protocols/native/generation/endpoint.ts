@@ -1,5 +1,6 @@
 import type { Catalogue, ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
+import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
 import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
@@ -46,9 +47,6 @@ export const multimodalGeneration = (needs: GenerationNeeds): Endpoint =>
     path: '/api/v1/services/aigc/multimodal-generation/generation',
     isMultimodal: true,
   });
-
-/** Characters of an asked name in the log line: it is whatever the caller wrote. */
-const ASKED_CHARS_MAX = 64;
 
 function generation(
   { generate, translate, catalogue, clock, strict = false }: GenerationNeeds,

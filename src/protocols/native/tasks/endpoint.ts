@@ -15,12 +15,12 @@ export interface TasksNeeds {
 
 const shared = { family: 'native', regions: INTERFACES.tasks.regions, onDisconnect: 'cancel' } as const;
 
-/** GET /api/v1/tasks/{id} (wire.md 10): a task that nobody knows is a 200 with status UNKNOWN. */
-export function taskGet({ tasks }: TasksNeeds): Endpoint {
+/** GET and POST /api/v1/tasks/{id} (wire.md E7.2, 10): a task that nobody knows is a 200 with status UNKNOWN. */
+export function taskGet({ tasks }: TasksNeeds, method: 'GET' | 'POST' = 'GET'): Endpoint {
   return {
     ...shared,
     operation: 'tasks.get',
-    method: 'GET',
+    method,
     path: '/api/v1/tasks/:id',
     async handle({ params }, { owner, requestId }) {
       const id = params['id'] ?? '';

@@ -178,28 +178,3 @@ export async function until(isThere: () => boolean): Promise<void> {
     await turn();
   }
 }
-
-/** Samples as clients send them. */
-export function pcm(samples: Float32Array): Uint8Array {
-  const bytes = new DataView(new ArrayBuffer(samples.length * 2));
-  for (const [at, sample] of samples.entries()) bytes.setInt16(at * 2, Math.round(sample * 32_767), true);
-  return new Uint8Array(bytes.buffer);
-}
-
-/** The same bytes in a WAV file. */
-export function wav(data: Uint8Array, { rate = 16_000, channels = 1 } = {}): Uint8Array {
-  const head = Buffer.alloc(44);
-  head.write('RIFF', 0, 'latin1');
-  head.writeUInt32LE(36 + data.length, 4);
-  head.write('WAVEfmt ', 8, 'latin1');
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(channels, 22);
-  head.writeUInt32LE(rate, 24);
-  head.writeUInt32LE(rate * channels * 2, 28);
-  head.writeUInt16LE(channels * 2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write('data', 36, 'latin1');
-  head.writeUInt32LE(data.length, 40);
-  return Buffer.concat([head, data]);
-}
