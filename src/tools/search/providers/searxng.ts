@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SEARCH_PROVIDER_PAGES_MAX, SEARCH_QUERY_CHARS_MAX } from '../../../core/limits.ts';
+import type { SearchQuery } from '../../../core/server-tools.ts';
 import { readDate } from '../../read-date.ts';
 import { askJson } from '../ask-service.ts';
 import type { ServiceNeeds } from '../ask-service.ts';
@@ -35,32 +36,35 @@ const Answer = z.object({
  */
 export function createSearxng(options: SearxngOptions): SearchProvider {
   const { name, domain, engines = [], categories = [], language, apiKey } = options;
+  const parametersOf = (query: SearchQuery): Record<string, string> => {
+    const range = rangeOf(query.freshnessDays);
+    return {
+      q: withSiteOperators(query, SEARCH_QUERY_CHARS_MAX),
+      format: 'json',
+      ...(engines.length > 0 ? { engines: engines.join(',') } : {}),
+      ...(categories.length > 0 ? { categories: categories.join(',') } : {}),
+      ...(language === undefined ? {} : { language }),
+      ...(range === undefined ? {} : { time_range: range }),
+    };
+  };
   return {
     name,
     ...(domain === undefined ? {} : { domain }),
     async search(query, signal) {
       const results: SearchResult[] = [];
-      const range = rangeOf(query.freshnessDays);
       for (let page = 1; page <= SEARCH_PROVIDER_PAGES_MAX && results.length < query.resultsMax; page++) {
-        const answer = await askJson(
-          options,
-          {
-            path: 'search',
-            parameters: {
-              q: withSiteOperators(query, SEARCH_QUERY_CHARS_MAX),
-              format: 'json',
-              pageno: page,
-              ...(engines.length > 0 ? { engines: engines.join(',') } : {}),
-              ...(categories.length > 0 ? { categories: categories.join(',') } : {}),
-              ...(language === undefined ? {} : { language }),
-              ...(range === undefined ? {} : { time_range: range }),
-            },
-            accept: 'application/json',
-            signal,
-            ...(apiKey === undefined ? {} : { headers: { authorization: `Bearer ${apiKey}` } }),
-          },
-          Answer,
-        );
+        const wish = {
+          path: 'search',
+          parameters: { ...parametersOf(query), pageno: page },
+          accept: 'application/json',
+          signal,
+          ...(apiKey === undefined ? {} : { headers: { authorization: `Bearer ${apiKey}` } }),
+        };
+        const answer = await askJson(options, wish, Answer).catch((thrown: unknown) => {
+          // What came before it counts; whoever is asked too often refuses the second page first.
+          if (results.length === 0 || signal.aborted) throw thrown;
+          return { results: [] };
+        });
         if (answer.results.length === 0) break;
         for (const { url, title, content, publishedDate } of answer.results) {
           const publishedAt = readDate(publishedDate);
