@@ -1294,8 +1294,13 @@ export const ROBOTS_FETCH_MS_MAX = 8_000;
 export const PAGE_READ_MS_MAX = 5_000;
 export const PAGE_READ_HEAP_MB = 256;
 
-/** Ours: elements of a page. Beyond: it cannot be read. Long articles have 10 000. */
-export const PAGE_ELEMENTS_MAX = 100_000;
+/** Ours: bytes of memory in all of the process that reads pages, and ms after its last page for which it is kept. Beyond: it is ended. */
+export const PAGE_READ_RESIDENT_BYTES_MAX = 768 * 1024 * 1024;
+export const PAGE_READ_IDLE_MS = 60_000;
+
+/** Ours: elements of a page, also inside each other. Beyond: no article is looked for in it, and all its text is read. Long articles have 10 000. */
+export const PAGE_ELEMENTS_MAX = 30_000;
+export const PAGE_DEPTH_MAX = 500;
 
 /** Ours: pages that may wait for one another to be read, and for a host. Beyond: overloaded. */
 export const PAGES_WAITING_MAX = 64;
@@ -1316,3 +1321,9 @@ export const ROBOTS_UNREACHABLE_KEPT_MS = 60_000;
 /** Ours: sites whose robots rules are kept, and their characters in all. Beyond: the one unused for longest is asked again. */
 export const ROBOTS_KEPT_MAX = 1_000;
 export const ROBOTS_KEPT_CHARS_MAX = 16 * 1024 * 1024;
+
+/** Ours, in ms: reading one page in all, with waiting for its host and for its rules. Beyond: timeout. */
+export const PAGE_MS_MAX = 30_000;
+
+/** Ours: rules of style sheets within a page that are looked through for what hides texts. Beyond: not looked at. */
+export const PAGE_STYLE_RULES_MAX = 2_000;
