@@ -11,6 +11,7 @@ export interface PageNode {
 
 export interface PageElement extends PageNode {
   readonly localName: string;
+  readonly parentElement: PageElement | null;
   getAttribute(name: string): string | null;
   hasAttribute(name: string): boolean;
   remove(): void;

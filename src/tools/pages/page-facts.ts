@@ -46,7 +46,10 @@ export function pageFacts(document: PageDocument, url: string): PageFacts {
     if (name === 'robots' || name === 'parley') robots.push(content);
     if (content !== '' && !said.has(name)) said.set(name, content);
   }
-  const [title] = [...document.querySelectorAll('title')].filter(({ parentNode }) => parentNode?.nodeType === 1);
+  // Pictures have titles as well.
+  const title = [...document.querySelectorAll('title')].find(({ parentElement }) =>
+    /^(?:head|body|html)$/.test(parentElement?.localName ?? ''),
+  );
   const publishedAt =
     DATES.map((name) => readDate(said.get(name))).find((date) => date !== undefined) ?? markedDate(document);
   return {

@@ -42,7 +42,7 @@ export function readMarkup(
   removeUnseen(document);
   const whole = elementText(document.body, { charsMax, skip: isAround });
   const article = findArticle(document);
-  const found = article?.content ? elementText(article.content, { charsMax }) : '';
+  const found = article?.content ? elementText(article.content, { charsMax, skip: isAround }) : '';
   const isArticle = found.length >= ARTICLE_CHARS_MIN || found.length >= whole.length * ARTICLE_PART_MIN;
   const publishedAt = facts.publishedAt ?? readDate(article?.publishedTime);
   return {

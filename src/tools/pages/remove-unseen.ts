@@ -57,6 +57,7 @@ const isFacts = (element: PageElement): boolean =>
 function isUnseen(element: PageElement, hiding: HidingNames): boolean {
   const name = element.localName;
   if (WITHOUT_TEXT.has(name)) return !isFacts(element);
+  if (name === 'title') return element.parentElement?.localName !== 'head';
   if (name === 'dialog') return !element.hasAttribute('open');
   if (name === 'link' || name === 'meta') return false;
   if (element.hasAttribute('hidden') || element.getAttribute('aria-hidden')?.toLowerCase() === 'true') return true;
