@@ -43,7 +43,9 @@ export function readMarkup(
   const whole = elementText(document.body, { charsMax, skip: isAround });
   const article = findArticle(document);
   const found = article?.content ? elementText(article.content, { charsMax, skip: isAround }) : '';
-  const isArticle = found.length >= ARTICLE_CHARS_MIN || found.length >= whole.length * ARTICLE_PART_MIN;
+  // What is longer than all the page says has what leads elsewhere in it.
+  const isMost = found.length >= whole.length * ARTICLE_PART_MIN && found.length <= whole.length;
+  const isArticle = found.length >= ARTICLE_CHARS_MIN || isMost;
   const publishedAt = facts.publishedAt ?? readDate(article?.publishedTime);
   return {
     title: line(article?.title ?? '', SEARCH_TITLE_CHARS_MAX) || facts.title,

@@ -10,7 +10,7 @@ import type { RobotsOptions } from './robots.ts';
 const NEVER = new AbortController().signal;
 const PAGE = 'https://sea.example/a?b=1';
 
-const answerOf = (status: number, body: string | Iterable<string> = ''): WebAnswer => ({
+const answerOf = (status: number, body: string | Iterable<Uint8Array> = ''): WebAnswer => ({
   status,
   url: '',
   contentType: '',
@@ -116,10 +116,10 @@ describe('the robots rules of a site', () => {
   it('are looked at up to a bound, however long they are', async () => {
     let pieces = 0;
     const endless = function* () {
-      yield 'Disallow: /\n';
+      yield Buffer.from('Disallow: /\n');
       for (;;) {
         pieces++;
-        yield '# nothing\n'.repeat(1_000);
+        yield Buffer.from('# nothing\n'.repeat(1_000));
       }
     };
     const { robots } = robotsOf(() => answerOf(200, endless()));

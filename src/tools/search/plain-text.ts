@@ -53,7 +53,7 @@ export function plainText(markup: string, charsMax: number): string {
       onclosetag(name, isImplied) {
         if (WITHOUT_TEXT.has(name)) silentIn = Math.max(0, silentIn - 1);
         else if (!MARKUP.has(name)) text += isImplied ? '' : source.slice(parser.startIndex, parser.endIndex + 1);
-        else if (!WITHIN_LINE.has(name)) text += '\n';
+        else if (!WITHIN_LINE.has(name) && name !== 'br') text += '\n';
       },
     },
     { decodeEntities: true, recognizeSelfClosing: true },
