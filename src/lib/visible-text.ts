@@ -7,7 +7,7 @@ const CONTROLS = /[^\P{Cc}\t\n]/gu;
  * written in the last two that only a machine reads.
  */
 const UNSEEN =
-  /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
+  /\u034f|[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 /**
  * Joiners are needed in the middle of words of some scripts, and of emoji. Anywhere else they are unseen as well, and so
@@ -18,7 +18,7 @@ const JOINS_BEFORE =
   /[\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Thaana}\p{Script=Nko}]$/u;
 
 /** At the end of each line a person would see one end; separators that programs take for one are written as such. */
-const LINE_ENDS = /\r\n?|\u0085|\u2028|\u2029|\u000b|\u000c/gu;
+const LINE_ENDS = /\r\n?|\v|\f|\u0085|\u2028|\u2029/gu;
 
 /** A selector of a variant says something after what has variants, once. */
 const SELECTORS =

@@ -87,7 +87,7 @@ function createFlow(charsMax: number): Flow {
       const trimmed = words.trim();
       if (trimmed === '') return;
       // What a mark of a list or a bar left is no blank to be added to.
-      if (/ $/.test(pieces.at(-1) ?? '')) isBlank = false;
+      if (pieces.at(-1)?.endsWith(' ')) isBlank = false;
       write(trimmed);
       isBlank = words.endsWith(' ');
     },
