@@ -113,7 +113,13 @@ describe('a search as it was configured', () => {
       'unpacks to nothing',
       (_request, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip'),
     ],
-    ['redirects', (_request, response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end()],
+    [
+      'redirects within itself',
+      (request, response) => {
+        if (request.url === '/elsewhere') response.writeHead(200).end('{"results": [], "web": null}');
+        else response.writeHead(307, { location: '/elsewhere' }).end();
+      },
+    ],
     ['hangs up', (request) => void request.socket.destroy()],
   ];
   for (const [what, listener] of bad) {
