@@ -45,6 +45,16 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
   let waiting = new Map<number, Waiting>();
   let lastId = 0;
   let idle: NodeJS.Timeout | undefined;
+  let isClosed = false;
+
+  /** Ends it, and gives it nothing more: what is sent to a process that is about to end is lost. */
+  const retire = (old: SealedProcess | undefined): void => {
+    if (process === old) {
+      process = undefined;
+      waiting = new Map();
+    }
+    old?.kill();
+  };
 
   const settle = (id: number, how: (one: Waiting) => void): void => {
     const one = waiting.get(id);
@@ -52,7 +62,7 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
     waiting.delete(id);
     clearTimeout(one.timer);
     how(one);
-    if (waiting.size === 0) idle = setTimeout(() => process?.kill(), idleMs).unref();
+    if (waiting.size === 0) idle = setTimeout(() => retire(process), idleMs).unref();
   };
 
   const hear = (report: PageReport): void =>
@@ -67,12 +77,12 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
       packages: ['@mozilla/readability', 'linkedom', 'robots-parser'],
     });
     const own = waiting;
-    onLines(started, hear);
+    onLines(started, (report) => {
+      hear(report);
+      if (report.type === 'failed' && report.limit === 'memory') retire(started);
+    });
     void started.ended.then(() => {
-      if (process === started) {
-        process = undefined;
-        waiting = new Map();
-      }
+      retire(started);
       for (const { reject, timer } of own.values()) {
         clearTimeout(timer);
         reject(new PageLimitError('gone'));
@@ -84,20 +94,22 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
   return {
     ask: (task) =>
       new Promise((resolve, reject) => {
+        if (isClosed) return reject(new PageLimitError('gone'));
         clearTimeout(idle);
         process ??= start();
-        const { child, kill } = process;
+        const asked = process;
         const id = ++lastId;
         const timer = setTimeout(() => {
           settle(id, () => reject(new PageLimitError('time')));
-          kill();
+          retire(asked);
         }, limits.msMax * WAIT_FACTOR);
         waiting.set(id, { resolve, reject, timer });
         const { bytes, rest } = withoutBytes(task);
         const order: PageOrder = { id, task: rest, sizeBytes: bytes.byteLength, ...limits };
-        child.stdin?.write(Buffer.concat([Buffer.from(`${JSON.stringify(order)}\n`), bytes]));
+        asked.child.stdin?.write(Buffer.concat([Buffer.from(`${JSON.stringify(order)}\n`), bytes]));
       }),
     async close() {
+      isClosed = true;
       clearTimeout(idle);
       const closed = process;
       closed?.kill();

@@ -82,6 +82,22 @@ describe('a reader of pages', () => {
   });
 });
 
+describe('a reader that was closed', () => {
+  it('starts nothing again', async () => {
+    const closed = createPageReader();
+    const rules = {
+      rulesUrl: 'https://sea.example/robots.txt',
+      rules: '',
+      url: 'https://sea.example/',
+      agent: 'Parley',
+    };
+    const judging = closed.judge(rules, NEVER).catch((error: { readonly kind: string }) => error.kind);
+    await closed.close();
+    assert.equal(await judging, 'upstream-failed');
+    await assert.rejects(closed.judge(rules, NEVER), { kind: 'upstream-failed' });
+  });
+});
+
 describe('the rules of a site', () => {
   const rules =
     'User-agent: *\nDisallow: /\n\nUser-agent: parley\nUser-agent: other\nDisallow: /private\nAllow: /private/*.html$\nCrawl-delay: 2';
