@@ -40,7 +40,11 @@ export function problemsOf(error: z.ZodError, schema: z.ZodType): Problem[] {
 }
 
 const hint = (near: readonly string[], known: readonly string[]): string =>
-  near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `; there are ${known.join(', ')}`;
+  known.length === 0
+    ? ''
+    : near.length > 0
+      ? `; did you mean ${near.join(' or ')}?`
+      : `; there are ${known.join(', ')}`;
 
 function shown(value: unknown, name: string): string {
   if (value === undefined) return 'nothing';

@@ -18,6 +18,7 @@ import {
   VOCABULARY_ENTRIES_MAX,
 } from '../core/limits.ts';
 import { REGION_IDS } from '../core/region.ts';
+import { searchSection } from './search-section.ts';
 
 /** Longest wait that a timer of the runtime can count, in ms: 24.8 days. */
 const TIMER_MS_MAX = 2_147_483_647;
@@ -236,6 +237,8 @@ export const ConfigSchema = z.strictObject({
       MAPPING,
     )
     .prefault({}),
+  /** What models may look up while they answer. */
+  search: searchSection.prefault({}),
   /** Addresses that callers name, to be told of something. */
   callbacks: z
     .strictObject(

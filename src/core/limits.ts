@@ -1250,3 +1250,81 @@ export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
 
 /** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
 export const SMALL_VECTOR_TOKENS_MAX = 512;
+
+/** Ours, in ms: what a search has in all, and one provider of it. Beyond: it counts as failed, and the others go on. */
+export const SEARCH_MS_MAX = 20_000;
+export const SEARCH_PROVIDER_MS_MAX = 8_000;
+
+/** Ours, in s: how long a provider that said to come again later is left alone at most. */
+export const SEARCH_REST_SECONDS_MAX = 300;
+
+/** Ours: results that are taken from one provider. Beyond: dropped. */
+export const SEARCH_PROVIDER_RESULTS_MAX = 50;
+
+/** Ours: pages of results that one provider is asked for with one query. */
+export const SEARCH_PROVIDER_PAGES_MAX = 3;
+
+/** Ours: bytes of one answer of a provider. Beyond: it has failed. */
+export const SEARCH_ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Ours: characters of a query, a title, a site's name, a passage and an address of a result. Beyond: cut; an address is dropped, its result too. */
+export const SEARCH_QUERY_CHARS_MAX = 400;
+export const SEARCH_TITLE_CHARS_MAX = 300;
+export const SEARCH_SITE_NAME_CHARS_MAX = 100;
+export const SEARCH_PASSAGE_CHARS_MAX = 4_000;
+export const SEARCH_URL_CHARS_MAX = 2_048;
+
+/** Ours: characters of what a provider of a domain says, and how many such texts one provider has. Beyond: cut, dropped. */
+export const SEARCH_FINDING_CHARS_MAX = 4_000;
+export const SEARCH_FINDINGS_MAX = 5;
+
+/** Of reciprocal rank fusion as it was published: the larger, the less the first places count. */
+export const SEARCH_FUSION_K = 60;
+
+/** Ours: bytes of a page. Configurable. Beyond: it cannot be read. */
+export const PAGE_BYTES_MAX = 5 * 1024 * 1024;
+
+/** Ours: characters of what is read out of a page. Configurable. Beyond: cut. */
+export const PAGE_TEXT_CHARS_MAX = 40_000;
+
+/** Ours, in ms: a page has to come in within this, and its site's robots rules within that. Beyond: it cannot be read. */
+export const PAGE_FETCH_MS_MAX = 15_000;
+export const ROBOTS_FETCH_MS_MAX = 8_000;
+
+/** Ours: ms of the processor, and megabytes of JavaScript heap, to make text of a page. Beyond: it cannot be read. */
+export const PAGE_READ_MS_MAX = 5_000;
+export const PAGE_READ_HEAP_MB = 256;
+
+/** Ours: bytes of memory in all of the process that reads pages, and ms after its last page for which it is kept. Beyond: it is ended. */
+export const PAGE_READ_RESIDENT_BYTES_MAX = 768 * 1024 * 1024;
+export const PAGE_READ_IDLE_MS = 60_000;
+
+/** Ours: elements of a page, also inside each other. Beyond: no article is looked for in it, and all its text is read. Long articles have 10 000. */
+export const PAGE_ELEMENTS_MAX = 30_000;
+export const PAGE_DEPTH_MAX = 500;
+
+/** Ours: pages that may wait for one another to be read, and for a host. Beyond: overloaded. */
+export const PAGES_WAITING_MAX = 64;
+export const PAGES_WAITING_PER_HOST_MAX = 16;
+
+/** Ours: pages of one host that are fetched at once, and ms between two beginnings; what its rules wish beyond that counts up to so many. */
+export const PAGES_PER_HOST_MAX = 2;
+export const PAGE_HOST_GAP_MS = 500;
+export const PAGE_HOST_GAP_MS_MAX = 5_000;
+
+/** RFC 9309, 2.5: bytes of robots rules that are read; it asks for 500 KiB at least. Beyond: not looked at. */
+export const ROBOTS_BYTES_MAX = 512 * 1024;
+
+/** RFC 9309, 2.4: no rules older than a day, in ms. Ours: those of a site that cannot be reached are asked for again after this. */
+export const ROBOTS_KEPT_MS = 86_400_000;
+export const ROBOTS_UNREACHABLE_KEPT_MS = 60_000;
+
+/** Ours: sites whose robots rules are kept, and their characters in all. Beyond: the one unused for longest is asked again. */
+export const ROBOTS_KEPT_MAX = 1_000;
+export const ROBOTS_KEPT_CHARS_MAX = 16 * 1024 * 1024;
+
+/** Ours, in ms: reading one page in all, with waiting for its host and for its rules. Beyond: timeout. */
+export const PAGE_MS_MAX = 30_000;
+
+/** Ours: rules of style sheets within a page that are looked through for what hides texts. Beyond: not looked at. */
+export const PAGE_STYLE_RULES_MAX = 2_000;

@@ -556,3 +556,57 @@ describe('a guarded fetch whose caller goes away', () => {
     });
   });
 });
+
+describe('what a guarded fetch sends beside the URL', () => {
+  it('sends headers and who asks, and keeps the headers from other origins', async () => {
+    await withServers(async ({ http }) => {
+      const seen: unknown[] = [];
+      const other = await http(({ headers }, response) => {
+        seen.push([headers['x-key'], headers['user-agent']]);
+        response.end('there');
+      });
+      const named = await http(({ headers, url }, response) => {
+        seen.push([headers['x-key'], headers['user-agent']]);
+        response.writeHead(302, { location: url === '/' ? '/on' : local(other) }).end();
+      });
+      const fetch = createGuardedFetch({ ...LOOPBACK, userAgent: 'Reader/1' });
+      const { body } = await fetch(local(named), { bytesMax: MB, headers: { 'x-key': 'secret' } });
+      assert.equal(await text(body), 'there');
+      assert.deepEqual(seen, [
+        ['secret', 'Reader/1'],
+        ['secret', 'Reader/1'],
+        [undefined, 'Reader/1'],
+      ]);
+    });
+  });
+
+  it('posts content, reads the answer with its headers, and follows no redirect with it', async () => {
+    await withServers(async ({ http }) => {
+      const server = await http((request, response) => {
+        void text(request).then((body) => {
+          response.writeHead(307, { location: '/on', 'retry-after': '3' }).end(`${request.method} ${body}`);
+        });
+      });
+      const content = { type: 'application/json', bytes: Buffer.from('{"a":1}') };
+      const answer = await createGuardedFetch(LOOPBACK)(local(server), { bytesMax: MB, content });
+      assert.deepEqual([answer.status, answer.header('retry-after'), answer.header('x-none')], [307, '3', '']);
+      assert.equal(await text(answer.body), 'POST {"a":1}');
+      assert.equal(server.connections(), 1);
+    });
+  });
+
+  it('asks nobody at the end of a redirect that its caller does not want', async () => {
+    await withServers(async ({ http }) => {
+      const other = await http((_request, response) => void response.end());
+      const server = await http((_request, response) => response.writeHead(302, { location: local(other) }).end());
+      const told: string[] = [];
+      const onRedirect = async (url: string): Promise<void> => {
+        told.push(url);
+        throw new ServiceError('forbidden', 'not there');
+      };
+      await assert.rejects(createGuardedFetch(LOOPBACK)(local(server), { bytesMax: MB, onRedirect }), /not there/);
+      assert.deepEqual(told, [local(other)]);
+      assert.equal(other.connections(), 0);
+    });
+  });
+});

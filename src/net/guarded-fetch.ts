@@ -5,7 +5,7 @@ import { boundedBody, packingOf } from './bounded-body.ts';
 import { createFetchDeadlines } from './fetch-deadlines.ts';
 import { notAllowed, serverFailed, tooLarge } from './fetch-refusals.ts';
 import { hop } from './hop.ts';
-import type { HopNeeds } from './hop.ts';
+import type { Content, HopNeeds } from './hop.ts';
 import { systemResolve } from './resolve.ts';
 import type { Resolve } from './resolve.ts';
 import { createUrlRules } from './url-rules.ts';
@@ -30,6 +30,8 @@ export interface GuardedFetchOptions {
   readonly mayDowngrade?: boolean | undefined;
   /** PEM texts of authorities that are trusted in the place of the runtime's own. */
   readonly certificates?: readonly string[] | undefined;
+  /** Who asks, in words for whoever reads a server's log. Default: a name that tells nothing. */
+  readonly userAgent?: string | undefined;
   /** Default: the system's. */
   readonly resolve?: Resolve | undefined;
 }
@@ -40,6 +42,12 @@ export interface FetchWish {
   /** The Accept header. Default: anything. */
   readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Beside those that every request has; lower-case names. No other origin than that of the URL is sent them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Makes it a POST. It goes to nobody but the server that was named: a redirect is then an answer like any other. */
+  readonly content?: Content | undefined;
+  /** Hears where a redirect leads before anybody is asked there. What it throws ends the fetch. */
+  readonly onRedirect?: ((url: string) => Promise<void>) | undefined;
 }
 
 export interface Fetched {
@@ -50,6 +58,8 @@ export interface Fetched {
   /** As the server wrote it, empty where it did not. */
   readonly contentType: string;
   readonly contentDisposition: string;
+  /** Any other header of the answer by its lower-case name, empty where it has none. */
+  header(name: string): string;
   /** Unpacked. Whoever does not read it to its end destroys it; its errors are ServiceErrors, as those of the call. */
   readonly body: Readable;
 }
@@ -64,7 +74,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * The one way to a URL that did not come from configuration: it leads to public hosts only, also after redirects, and
- * everything it takes has a bound. It sends nothing that tells who asks.
+ * everything it takes has a bound. It sends nothing that tells who asks, unless `options` or a wish say so.
  *
  * @throws ServiceError `invalid-request` where `allow` cannot be read.
  */
@@ -74,10 +84,16 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const rules = createUrlRules({ allow: options.allow ?? [], ports: options.ports });
   const resolve = options.resolve ?? systemResolve;
 
-  const follow = async (text: string, needs: HopNeeds): Promise<{ url: URL; response: IncomingMessage }> => {
+  const follow = async (
+    text: string,
+    needs: HopNeeds,
+    onRedirect: FetchWish['onRedirect'],
+  ): Promise<{ url: URL; response: IncomingMessage }> => {
     let url = rules.parse(text);
+    const { origin } = url;
     for (let redirects = 0; ; redirects += 1) {
-      const response = await hop(url, needs);
+      const response = await hop(url, url.origin === origin ? needs : { ...needs, headers: undefined });
+      if (needs.content) return { url, response };
       const { statusCode = 0, headers } = response;
       if (!REDIRECTS.has(statusCode) || headers.location === undefined) return { url, response };
       response.destroy();
@@ -86,16 +102,19 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
       if (url.protocol === 'https:' && next.protocol === 'http:' && !mayDowngrade) {
         throw notAllowed('begins with https:// and redirects to http://');
       }
+      await onRedirect?.(next.href);
       url = next;
     }
   };
 
-  return async (text, { bytesMax, accept = '*/*', signal }) => {
+  return async (text, { bytesMax, accept = '*/*', signal, headers, content, onRedirect }) => {
     const deadlines = createFetchDeadlines(signal, wholeMs);
     let answer: IncomingMessage | undefined;
     try {
-      const needs = { rules, resolve, deadlines, connectMs, headMs, accept, certificates };
-      const { url, response } = await follow(text, needs);
+      const { userAgent } = options;
+      const asked = { accept, userAgent, headers, content };
+      const needs = { rules, resolve, deadlines, connectMs, headMs, certificates, ...asked };
+      const { url, response } = await follow(text, needs, onRedirect);
       answer = response;
       const packing = packingOf(response);
       if (Number(response.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
@@ -104,6 +123,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         url: url.href,
         contentType: response.headers['content-type'] ?? '',
         contentDisposition: response.headers['content-disposition'] ?? '',
+        header: (name) => [response.headers[name] ?? ''].flat().join(', '),
         body: boundedBody(response, { packing, bytesMax, signal: deadlines.signal, onEnd: deadlines.end }),
       };
     } catch (thrown) {

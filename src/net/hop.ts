@@ -17,6 +17,10 @@ export interface HopNeeds {
   readonly connectMs: number;
   readonly headMs: number;
   readonly accept: string;
+  /** Who asks, where that is told. */
+  readonly userAgent?: string | undefined;
+  /** Beside those that every request has; lower-case names. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly certificates: readonly string[] | undefined;
   /** Makes it a POST. */
   readonly content?: Content | undefined;
@@ -32,12 +36,13 @@ export interface Content {
 
 /**
  * One request to one URL: its name is resolved once, judged, and connected to by just those addresses. The connection is
- * of this request alone, and passes no proxy whatever the environment names. The only headers that go out are ours.
+ * of this request alone, and passes no proxy whatever the environment names. The only headers that go out are ours and those of `needs`.
  *
  * @throws ServiceError; the signal's reason. An answer of any status is none.
  */
 export async function hop(url: URL, needs: HopNeeds): Promise<IncomingMessage> {
   const { rules, resolve, deadlines, connectMs, headMs, accept, certificates, content } = needs;
+  const { userAgent = 'parley', headers } = needs;
   deadlines.signal.throwIfAborted();
   deadlines.begin('to connect', connectMs);
   const host = hostOf(url);
@@ -52,9 +57,10 @@ export async function hop(url: URL, needs: HopNeeds): Promise<IncomingMessage> {
     port: url.port,
     path: `${url.pathname}${url.search}`,
     headers: {
+      ...headers,
       accept,
       'accept-encoding': 'gzip, deflate, br',
-      'user-agent': 'parley',
+      'user-agent': userAgent,
       ...(content ? headersOf(content) : {}),
     },
     lookup: lookupOf(addresses),

@@ -41,13 +41,17 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'src/engines/upstream/',
     'src/engines/completion/',
     'src/catalogue/',
+    'src/tools/search/',
   ],
   '@huggingface/jinja': ['src/generation/'],
   commander: ['src/commands/', 'src/cli.ts'],
   yaml: ['src/config/'],
   eld: ['src/generation/'],
   unpdf: ['src/documents/'],
-  htmlparser2: ['src/documents/'],
+  htmlparser2: ['src/documents/', 'src/tools/search/'],
+  '@mozilla/readability': ['src/tools/pages/'],
+  linkedom: ['src/tools/pages/'],
+  'robots-parser': ['src/tools/pages/'],
 };
 
 /** Folders of a room that its other folders may see: what wire formats say alike. */

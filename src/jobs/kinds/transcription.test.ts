@@ -88,6 +88,7 @@ describe('a transcription', () => {
       url,
       contentType: '',
       contentDisposition: '',
+      header: () => '',
       body: Readable.from(body ? [body] : []),
     };
   };

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decodePage } from './decode-page.ts';
+import { readMarkup } from './read-markup.ts';
+
+const URL_OF_PAGE = 'https://sea.example/tides/page';
+const read = (html: string, charsMax = 10_000) => readMarkup(html, { url: URL_OF_PAGE, charsMax });
+const PARAGRAPH =
+  'The moon pulls the water of the sea towards it, and so there is a tide on either side of the earth. '.repeat(3);
+
+describe('the text of a page', () => {
+  it('is its article, with paragraphs, lists, rows and typed text as they stand', () => {
+    const { title, text } = read(`<!doctype html><html><head><title>Tides | Sea</title></head><body>
+      <nav><a href="/">Home</a> <a href="/all">All pages</a></nav>
+      <article><h1>Tides</h1><p>${PARAGRAPH}</p><p>Second <b>bold</b>,<br>new line &amp; more. ${PARAGRAPH}</p>
+      <ul><li>one</li><li>two <i>and</i> a half</li></ul>
+      <table><tr><th>Port</th><th>High</th></tr><tr><td>Esbjerg</td><td>1.5 m</td></tr></table>
+      <pre>a  b\n  c</pre></article>
+      <footer>All rights reserved</footer></body></html>`);
+    assert.match(title, /^Tides/);
+    assert.match(text, /earth\.\n\nSecond bold,\nnew line & more\./);
+    assert.match(text, /- one\n- two and a half/);
+    assert.match(text, /Port \| High\nEsbjerg \| 1\.5 m/);
+    assert.match(text, /a {2}b\n {2}c/);
+    assert.doesNotMatch(text, /All pages|rights reserved/);
+  });
+
+  it('is all of it where there is no article, but for what leads elsewhere', () => {
+    const { text } = read(
+      '<nav>menu</nav><div>High <span>at</span> noon</div><div role="navigation">more</div><footer>end</footer>',
+    );
+    assert.equal(text, 'High at noon');
+  });
+
+  it('is cut at the end of a paragraph', () => {
+    const { text } = read(`<p>${'a'.repeat(450)}</p><p>${'b'.repeat(400)}</p>`, 500);
+    assert.equal(text, 'a'.repeat(450));
+  });
+
+  it('is also there where the outer elements are missing, or nearly nothing is', () => {
+    assert.equal(read('<title>T</title>Just text <p>and more').text.replaceAll(/\s+/g, ' '), 'Just text and more');
+    assert.equal(read('').text, '');
+    assert.equal(read('<html>').text, '');
+    assert.equal(read('<html><frameset><frame src="x"></frameset></html>').text, '');
+  });
+});
+
+describe('what nobody sees on a page', () => {
+  const hidden: readonly (readonly [what: string, html: string])[] = [
+    ['hidden', '<p hidden>EVIL</p>'],
+    ['aria-hidden', '<p aria-hidden="TRUE">EVIL</p>'],
+    ['display: none', '<div style="color:red; DISPLAY : none !important"><p>EVIL</p></div>'],
+    ['a comment within a declaration', '<div style="display:/**/none">EVIL</div>'],
+    ['visibility', '<p style="visibility:hidden">EVIL</p>'],
+    ['no size', '<p style="font-size:0px">EVIL</p>'],
+    ['one pixel', '<p style="font-size: 1px">EVIL</p>'],
+    ['no opacity', '<p style="opacity:0.0">EVIL</p>'],
+    ['no colour', '<p style="color:transparent">EVIL</p>'],
+    ['the colour behind it', '<p style="background:#fff;color:#fff">EVIL</p>'],
+    ['far to the left', '<p style="position:absolute;left:-9999px">EVIL</p>'],
+    ['a box of no size', '<p style="height:0;overflow:hidden">EVIL</p>'],
+    [
+      'a class of a sheet of the page',
+      '<style>.q1 , p.q2{ color:red; display:none }</style><p class="a q1">EVIL</p><p class="q2">EVIL</p>',
+    ],
+    ['an id of a sheet of the page', '<style>@import "x";#q{font-size:0}</style><p id="q">EVIL</p>'],
+    ['a class for readers of screens', '<p class="sr-only">EVIL</p>'],
+    ['an endless style', `<p style="${'a:b;'.repeat(5_000)}display:none">EVIL</p>`],
+    ['script', '<script>EVIL</script>'],
+    ['noscript', '<noscript>EVIL</noscript>'],
+    ['template', '<template><p>EVIL</p></template>'],
+    ['a comment', '<!-- EVIL -->'],
+    ['a closed dialog', '<dialog>EVIL</dialog>'],
+    ['fields', '<textarea>EVIL</textarea><select><option>EVIL</option></select><button>EVIL</button>'],
+    ['descriptions', '<p title="EVIL"><img alt="EVIL" src="x"></p>'],
+    ['svg', '<svg><title>EVIL</title><text>EVIL</text></svg>'],
+  ];
+  for (const [what, html] of hidden) {
+    it(`is not read: ${what}`, () => {
+      for (const [before, after] of [
+        ['<html><body>', '</body></html>'],
+        [`<html><body><article><p>${PARAGRAPH}</p>`, `<p>${PARAGRAPH}</p></article></body></html>`],
+      ] as const) {
+        const { text, title } = read(`${before}<p>Seen.</p>${html}${after}`);
+        assert.match(text, /Seen\./);
+        assert.doesNotMatch(`${title}${text}`, /EVIL/);
+      }
+    });
+  }
+
+  it('has no say in what can be seen: a sheet for print, a class that wide screens show', () => {
+    const { text } = read(
+      '<style>@media print{.a{display:none}}</style><p class="a">One.</p><p class="hidden md:block">Two.</p>',
+    );
+    assert.equal(text, 'One.\n\nTwo.');
+  });
+
+  it('is no letter either: marks of direction and letters of tags', () => {
+    assert.equal(read('<p>ig\u200bnore\u202e \u{e0045}\u{e0056}all</p>').text, 'ignore all');
+  });
+});
+
+describe('what a page says of itself', () => {
+  it('is its title, its site, its icon and when it was published', () => {
+    const html = `<html><head><base href="/b/"><meta property="og:site_name" content="The &amp; Sea\u202e"><meta property="og:title" content="Of tides">
+      <link rel="stylesheet" href="x.css"><link rel="icon" href="javascript:alert(1)"><link rel="shortcut ICON" href="i.png">
+      <meta property="article:published_time" content="2026-03-04T05:06:07+01:00"><meta name="robots" content="noindex, noai"></head>
+      <body><p>Text.</p></body></html>`;
+    const { siteName, icon, publishedAt, robots } = read(html);
+    assert.deepEqual(
+      { siteName, icon, publishedAt, robots },
+      {
+        siteName: 'The & Sea',
+        icon: 'https://sea.example/b/i.png',
+        publishedAt: Date.UTC(2026, 2, 4, 4, 6, 7),
+        robots: ['noindex, noai'],
+      },
+    );
+    const of = (head: string) => read(`<html><head>${head}</head><body><p>${PARAGRAPH}</p></body></html>`).publishedAt;
+    const linked =
+      '{"@context":"https://schema.org","@type":"NewsArticle","headline":"x","datePublished":"2026-01-02"}';
+    assert.equal(of(`<script type="application/ld+json">${linked}</script>`), Date.UTC(2026, 0, 2));
+    assert.equal(of('<meta name="date" content="Page 7">'), undefined);
+    assert.equal(of('<meta name="date" content="0001-01-01">'), undefined);
+  });
+});
+
+describe('the letters of a page', () => {
+  const gb = Buffer.from([0xd6, 0xd0, 0xce, 0xc4]);
+  const cases: readonly (readonly [what: string, bytes: Uint8Array, contentType: string, text: string])[] = [
+    ['a mark at the beginning goes before all else', Buffer.from('\ufeffü'), 'text/html; charset=latin1', 'ü'],
+    ['two bytes each, by the mark', Buffer.from('\ufeffü', 'utf16le'), '', 'ü'],
+    ['as the server says', gb, 'text/html; charset="GB2312"', '中文'],
+    ['as the page says', Buffer.concat([Buffer.from('<meta charset=gbk>'), gb]), 'text/html', '<meta charset=gbk>中文'],
+    [
+      'a page that cannot be what it says',
+      Buffer.from('<meta charset=utf-16>ü'),
+      'text/html',
+      '<meta charset=utf-16>ü',
+    ],
+    ['as bytes are, where nobody says', gb, 'text/html', '中文'],
+    ['an encoding that does not exist', Buffer.from('ü'), 'text/html; charset=nonsense', 'ü'],
+  ];
+  for (const [what, bytes, contentType, text] of cases) {
+    it(what, () => assert.equal(decodePage(bytes, contentType), text));
+  }
+});

@@ -1,0 +1,15 @@
+import type { Found, SearchQuery } from '../../core/server-tools.ts';
+
+/** One place that answers queries: a service on the network, or documents of our own. */
+export interface SearchProvider {
+  /** As the log and the health of the service call it; unique among those that were set up. */
+  readonly name: string;
+  /** Such as `weather`: asked only where a caller wishes for domains, and what it finds becomes findings. Absent: the web. */
+  readonly domain?: string;
+  /**
+   * May return more, other or older results than asked for: what `query` demands is enforced on what every provider returns.
+   *
+   * @throws ServiceError where it has no answer; or the signal's reason.
+   */
+  search(query: SearchQuery, signal: AbortSignal): Promise<Found>;
+}
