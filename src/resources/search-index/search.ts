@@ -46,7 +46,7 @@ export function createSearchIndex({ store, clock, embed, log }: SearchIndexNeeds
     }
   };
 
-  const look = async (question: Question, scope: IndexScope, signal: AbortSignal) => {
+  const look = async (question: Question, scope: IndexScope, { answersMax, signal }: LookWish) => {
     const matches = await store.indexSearch.match(question.terms, scope, INDEX_CANDIDATES);
     signal.throwIfAborted();
     const near = question.vector ? await nearestDocuments(question.vector, scope, { store, signal }) : [];
@@ -56,11 +56,7 @@ export function createSearchIndex({ store, clock, embed, log }: SearchIndexNeeds
       scope,
     );
     signal.throwIfAborted();
-    const told = candidates.flatMap(({ passage, isNear }) => {
-      const read = passages.get(passage);
-      return read && (isNear || coverageOf(question, read) >= INDEX_COVERAGE_MIN) ? [read] : [];
-    });
-    return onceEach(told);
+    return firstAnswers(candidates, { question, passages, answersMax });
   };
 
   return async (query, signal) => {
@@ -71,15 +67,19 @@ export function createSearchIndex({ store, clock, embed, log }: SearchIndexNeeds
     const { passages, having } = await store.indexSearch.counts(terms);
     const weights = having.map((count) => Math.log(1 + (passages - count + 0.5) / (count + 0.5)));
     const question: Question = { terms, weights, vector: passages > 0 ? await embedded(text, signal) : undefined };
-    const results = await look(question, scopeOf(query, 'plain', clock.now()), signal);
-    const findings = query.withDomains ? await look(question, scopeOf(query, 'domains', clock.now()), signal) : [];
+    const wish = { answersMax: query.resultsMax, signal };
+    const results = await look(question, scopeOf(query, 'plain', clock.now()), wish);
+    const findings = query.withDomains ? await look(question, scopeOf(query, 'domains', clock.now()), wish) : [];
     return {
-      results: results.slice(0, query.resultsMax).map(sourceOf),
-      findings: findings
-        .slice(0, query.resultsMax)
-        .map(({ domain = '', title, text: said }) => ({ domain, text: `${title}\n${said}` })),
+      results: results.map(sourceOf),
+      findings: findings.map(({ domain = '', title, text: said }) => ({ domain, text: `${title}\n${said}` })),
     };
   };
+}
+
+interface LookWish {
+  readonly answersMax: number;
+  readonly signal: AbortSignal;
 }
 
 interface Question {
@@ -116,15 +116,28 @@ function coverageOf({ terms, weights }: Question, { title, text, url }: IndexedP
   return all > 0 ? covered / all : 0;
 }
 
+interface AnswersWish {
+  readonly question: Question;
+  readonly passages: ReadonlyMap<number, IndexedPassage>;
+  readonly answersMax: number;
+}
+
 /** The same page, and the same text under another name, is told once. */
-function onceEach(passages: readonly IndexedPassage[]): readonly IndexedPassage[] {
+function firstAnswers(
+  candidates: readonly Candidate[],
+  { question, passages, answersMax }: AnswersWish,
+): readonly IndexedPassage[] {
+  const answers: IndexedPassage[] = [];
   const seen = new Set<string>();
-  return passages.filter(({ url, hash, text }) => {
-    const marks = [`url ${url}`, `hash ${hash}`, `text ${text}`];
-    if (marks.some((mark) => seen.has(mark))) return false;
+  for (const { passage, isNear } of candidates) {
+    if (answers.length >= answersMax) break;
+    const read = passages.get(passage);
+    if (!read || (!isNear && coverageOf(question, read) < INDEX_COVERAGE_MIN)) continue;
+    const marks = [`url ${read.url}`, `hash ${read.hash}`, `text ${read.text}`];
+    if (!marks.some((mark) => seen.has(mark))) answers.push(read);
     for (const mark of marks) seen.add(mark);
-    return true;
-  });
+  }
+  return answers;
 }
 
 const sourceOf = ({ title, url, siteName, icon, publishedAt, text }: IndexedPassage) => ({

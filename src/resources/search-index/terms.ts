@@ -6,6 +6,9 @@ const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 /** Writing without blanks between words, or with blanks between whole phrases of them. */
 const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+/gu;
 
+/** Most texts have little of it, and reading it takes several times as long. */
+const BEYOND_ASCII = /[^\0-\x7f]/;
+
 /** Accents of Latin, Greek and Cyrillic letters. Marks of other writing are part of its letters. */
 const ACCENTS = /[\u0300-\u036f]/g;
 
@@ -49,6 +52,10 @@ export function questionTermsOf(text: string): string[] {
 export function wordCountOf(text: string): number {
   let count = 0;
   for (const [run] of text.matchAll(WORD)) {
+    if (!BEYOND_ASCII.test(run)) {
+      count++;
+      continue;
+    }
     let unspaced = 0;
     for (const [part] of run.matchAll(UNSPACED)) unspaced += part.length;
     count += unspaced / 2 + (unspaced < run.length ? 1 : 0);
@@ -59,6 +66,10 @@ export function wordCountOf(text: string): number {
 function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [run] of fold(text).matchAll(WORD)) {
+    if (!BEYOND_ASCII.test(run)) {
+      words.push(stem(run));
+      continue;
+    }
     let at = 0;
     for (const match of run.matchAll(UNSPACED)) {
       if (match.index > at) words.push(stem(run.slice(at, match.index)));
@@ -71,13 +82,15 @@ function wordsOf(text: string): string[] {
 }
 
 const fold = (text: string): string =>
-  text
-    .normalize('NFKC')
-    .toLowerCase()
-    .normalize('NFD')
-    .replaceAll(ACCENTS, '')
-    .normalize('NFC')
-    .replaceAll(FOLDED, (letter) => LETTERS[letter] ?? letter);
+  BEYOND_ASCII.test(text)
+    ? text
+        .normalize('NFKC')
+        .toLowerCase()
+        .normalize('NFD')
+        .replaceAll(ACCENTS, '')
+        .normalize('NFC')
+        .replaceAll(FOLDED, (letter) => LETTERS[letter] ?? letter)
+    : text.toLowerCase();
 
 /** Harman's rules for the plural alone: what they take for one and is none, they take so in a question as well. */
 function stem(word: string): string {

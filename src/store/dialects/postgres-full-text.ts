@@ -16,9 +16,11 @@ export const postgresFullText: FullText = {
     await sql`create index index_terms_inverted on index_terms using gin (terms)`.execute(db);
   },
   async add(db, rows) {
-    for (const { passage, terms } of rows)
-      await sql`insert into index_terms (passage, length, terms)
-        values (${passage}, ${terms.length}, ${vectorOf(terms)}::tsvector)`.execute(db);
+    if (rows.length === 0) return;
+    const values = rows.map(
+      ({ passage, terms }) => sql`(${passage}::bigint, ${terms.length}::integer, ${vectorOf(terms)}::tsvector)`,
+    );
+    await sql`insert into index_terms (passage, length, terms) values ${sql.join(values)}`.execute(db);
   },
   async remove(db, { first, last }) {
     await sql`delete from index_terms where passage between ${first} and ${last}`.execute(db);
