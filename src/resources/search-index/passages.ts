@@ -13,46 +13,45 @@ const HEADING = /^#{1,6} /;
  * A text in passages of about INDEX_PASSAGE_WORDS words. Each begins with the last sentence of the one before, so that what
  * stands across their border is found as a whole; a sentence that is longer than a passage is cut.
  */
-export function passagesOf(text: string): string[] {
-  const passages: string[] = [];
-  let sentences: Sentence[] = [];
-  let words = 0;
-  let chars = 0;
-  /** Sentences of it that no earlier passage has. */
-  let own = 0;
-
-  const begin = (first?: Sentence): void => {
-    sentences = first ? [first] : [];
-    words = first?.words ?? 0;
-    chars = first?.text.length ?? 0;
-    own = 0;
-  };
-  const end = (): void => {
-    if (own === 0) return;
-    passages.push(sentences.map((sentence, at) => (at === 0 ? '' : sentence.gap) + sentence.text).join(''));
-    const last = sentences.at(-1);
-    // A long one said twice would be half of both.
-    const isShort = last && last.words <= INDEX_PASSAGE_WORDS / 4 && last.text.length <= INDEX_PASSAGE_CHARS_MAX / 4;
-    begin(isShort ? last : undefined);
-  };
-
+export function* passagesOf(text: string): Generator<string> {
+  let passage = begin();
   for (const sentence of sentencesOf(text)) {
     const isHeading = HEADING.test(sentence.text);
-    const isFull =
-      words + sentence.words > INDEX_PASSAGE_WORDS || chars + sentence.text.length > INDEX_PASSAGE_CHARS_MAX;
-    if (isFull || (isHeading && words >= HEADING_WORDS)) end();
-    // What is repeated stands for what goes on; a heading begins something else. Nor is it worth a passage that is too long.
-    const isStillFull =
-      words + sentence.words > INDEX_PASSAGE_WORDS || chars + sentence.text.length > INDEX_PASSAGE_CHARS_MAX;
-    if (own === 0 && (isHeading || isStillFull)) begin();
-    sentences.push(sentence);
-    words += sentence.words;
-    chars += sentence.gap.length + sentence.text.length;
-    own++;
+    if (!fits(passage, sentence) || (isHeading && passage.words >= HEADING_WORDS)) {
+      if (passage.own > 0) yield textOf(passage);
+      passage = begin(passage.sentences.at(-1));
+    }
+    // What is repeated stands for what goes on: a heading begins something else. Nor is it worth a passage that is too long.
+    if (passage.own === 0 && (isHeading || !fits(passage, sentence))) passage = begin();
+    passage.sentences.push(sentence);
+    passage.words += sentence.words;
+    passage.chars += sentence.gap.length + sentence.text.length;
+    passage.own++;
   }
-  end();
-  return passages;
+  if (passage.own > 0) yield textOf(passage);
 }
+
+interface Passage {
+  readonly sentences: Sentence[];
+  words: number;
+  chars: number;
+  /** Sentences of it that no earlier passage has. */
+  own: number;
+}
+
+/** @param last Of the passage before; a long one said twice would be half of both. */
+function begin(last?: Sentence): Passage {
+  const isShort = last && last.words <= INDEX_PASSAGE_WORDS / 4 && last.text.length <= INDEX_PASSAGE_CHARS_MAX / 4;
+  return isShort
+    ? { sentences: [last], words: last.words, chars: last.text.length, own: 0 }
+    : { sentences: [], words: 0, chars: 0, own: 0 };
+}
+
+const fits = (passage: Passage, { words, text }: Sentence): boolean =>
+  passage.words + words <= INDEX_PASSAGE_WORDS && passage.chars + text.length <= INDEX_PASSAGE_CHARS_MAX;
+
+const textOf = ({ sentences }: Passage): string =>
+  sentences.map(({ gap, text }, at) => (at === 0 ? text : gap + text)).join('');
 
 interface Sentence {
   readonly text: string;

@@ -8,7 +8,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { IndexCollection } from '../../store/index-collections.ts';
-import type { IndexDocument } from '../../store/index-documents.ts';
+import type { IndexDocument, IndexPassage } from '../../store/index-documents.ts';
 import type { Store } from '../../store/store.ts';
 import { PRIMARY_WORKSPACE } from '../keys/rules.ts';
 import { listEntries } from './list-entries.ts';
@@ -52,9 +52,10 @@ export async function refreshCollection(
   const keep = async (entry: IndexEntry, read: ReadEntry & { readonly type: 'read' }): Promise<void> => {
     const document = documentOf(name, entry, read, clock.now());
     const count = document.passages.length;
-    if (count === 0 || count > INDEX_DOCUMENT_PASSAGES_MAX) {
-      const most = `${INDEX_DOCUMENT_PASSAGES_MAX} passages, about 400,000 words, are the most: split it`;
-      return fail(entry.reference, count === 0 ? 'It has no words.' : `It has ${count} passages; ${most}.`);
+    if (count === 0) return fail(entry.reference, 'It has no words.');
+    if (count > INDEX_DOCUMENT_PASSAGES_MAX) {
+      const most = `${INDEX_DOCUMENT_PASSAGES_MAX} passages, about 400,000 words`;
+      return fail(entry.reference, `It has more than ${most}, which are the most: split it.`);
     }
     if (!(await store.transaction(({ indexDocuments }) => indexDocuments.put(document))))
       throw new ServiceError('conflict', `The collection ${name} was removed meanwhile.`);
@@ -147,7 +148,18 @@ function documentOf(
     publishedAt,
     hash,
     bytes,
-    passages: passagesOf(text).map((passage) => ({ text: passage, terms: [...name, ...termsOf(passage)] })),
+    passages: passagesWithTerms(text, name),
     at,
   };
+}
+
+/** One more than there may be at most, where there are more. */
+function passagesWithTerms(text: string, name: readonly string[]): readonly IndexPassage[] {
+  const passages: IndexPassage[] = [];
+  for (const passage of passagesOf(text)) {
+    const terms = termsOf(passage);
+    if (terms.length > 0) passages.push({ text: passage, terms: [...name, ...terms] });
+    if (passages.length > INDEX_DOCUMENT_PASSAGES_MAX) break;
+  }
+  return passages;
 }

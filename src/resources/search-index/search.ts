@@ -65,7 +65,7 @@ export function createSearchIndex({ store, clock, embed, log }: SearchIndexNeeds
     const terms = questionTermsOf(text).slice(0, INDEX_QUESTION_TERMS_MAX);
     if (terms.length === 0) return { results: [], findings: [] };
     const { passages, having } = await store.indexSearch.counts(terms);
-    const weights = having.map((count) => Math.log(1 + (passages - count + 0.5) / (count + 0.5)));
+    const weights = having.map((count) => 1 + Math.log(1 + (passages - count + 0.5) / (count + 0.5)));
     const question: Question = { terms, weights, vector: passages > 0 ? await embedded(text, signal) : undefined };
     const wish = { answersMax: query.resultsMax, signal };
     const results = await look(question, scopeOf(query, 'plain', clock.now()), wish);
