@@ -42,6 +42,8 @@ export interface ReadEntryNeeds {
 /** Bytes of a file at its beginning that are looked at for what it says of itself. */
 const HEAD_BYTES = 16_384;
 
+const PIECE_BYTES = 64 * 1024;
+
 /** @param known Its hash when it was last read. @throws the signal's reason; ServiceError that ends the whole refresh. */
 export async function readEntry(
   entry: IndexEntry,
@@ -98,8 +100,7 @@ async function readFileEntry(
       };
     const { hash, head } = await lookAt(handle, signal);
     if (hash === known) return { type: 'unchanged' };
-    const source = handle.createReadStream({ start: 0, autoClose: false, signal });
-    const extracted = await extract(source, { name: basename(path), sizeBytes: stats.size, signal });
+    const extracted = await extract(piecesOf(handle, signal), { name: basename(path), sizeBytes: stats.size, signal });
     if (extracted.type === 'failed') return { type: 'unreadable', reason: extracted.reason };
     const text = Buffer.from(extracted.text.buffer, extracted.text.byteOffset, extracted.text.byteLength).toString(
       'utf8',
@@ -115,11 +116,21 @@ async function lookAt(handle: FileHandle, signal: AbortSignal): Promise<{ hash: 
   const hash = createContentHash();
   const heads: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of handle.createReadStream({ start: 0, autoClose: false, signal })) {
-    const buffer = Buffer.from(piece as Uint8Array);
-    hash.update(buffer);
-    if (bytes < HEAD_BYTES) heads.push(buffer.subarray(0, HEAD_BYTES - bytes));
-    bytes += buffer.length;
+  for await (const piece of piecesOf(handle, signal)) {
+    hash.update(piece);
+    if (bytes < HEAD_BYTES) heads.push(piece.subarray(0, HEAD_BYTES - bytes));
+    bytes += piece.length;
   }
   return { hash: hash.digest('hex'), head: Buffer.concat(heads) };
+}
+
+/** From the beginning, as often as it is asked for. */
+async function* piecesOf(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Buffer> {
+  for (let position = 0; ;) {
+    signal.throwIfAborted();
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
