@@ -1297,3 +1297,7 @@ export const INDEX_SIMILARITY_MIN = 0.35;
 
 /** Ours: bytes of a plain text that is decoded without a process of its own. */
 export const QUICK_DOCUMENT_BYTES_MAX = 1024 * 1024;
+
+/** Ours: part of all passages of the local index that a word of a question may stand in to be looked for, from so many passages on. */
+export const INDEX_COMMON_TERM_PART = 0.2;
+export const INDEX_COMMON_TERMS_PASSAGES_MIN = 1_000;

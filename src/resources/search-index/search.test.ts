@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { SearchQuery } from '../../core/server-tools.ts';
 import { type IndexFolder, NOW, openIndexFolder } from './__fixtures__/index-folder.ts';
+import { createIndexProvider } from './provider.ts';
 import type { EmbedTexts } from './search-index.ts';
 
 const watch = { signal: new AbortController().signal };
@@ -173,5 +174,15 @@ describe('looking in the local index', () => {
       assert.equal(report.vectors, 1);
       assert.deepEqual(await titles('ocean giant'), ['long']);
     });
+  });
+});
+
+describe('the local index among other providers', () => {
+  it('finds what it finds by itself', async () => {
+    const found = { results: [], findings: [{ domain: 'stock', text: 'up' }] };
+    const provider = createIndexProvider(async () => found);
+    const query = { text: 'x', workspace: 'primary', breadth: 'all', resultsMax: 1, withDomains: true } as const;
+    assert.equal(provider.name, 'index');
+    assert.equal(await provider.search(query, watch.signal), found);
   });
 });

@@ -1,5 +1,7 @@
 import {
   INDEX_CANDIDATES,
+  INDEX_COMMON_TERM_PART,
+  INDEX_COMMON_TERMS_PASSAGES_MIN,
   INDEX_COVERAGE_MIN,
   INDEX_QUESTION_CHARS_MAX,
   INDEX_QUESTION_TERMS_MAX,
@@ -47,7 +49,7 @@ export function createSearchIndex({ store, clock, embed, log }: SearchIndexNeeds
   };
 
   const look = async (question: Question, scope: IndexScope, { answersMax, signal }: LookWish) => {
-    const matches = await store.indexSearch.match(question.terms, scope, INDEX_CANDIDATES);
+    const matches = await store.indexSearch.match(question.rareTerms, scope, INDEX_CANDIDATES);
     signal.throwIfAborted();
     const near = question.vector ? await nearestDocuments(question.vector, scope, { store, signal }) : [];
     const candidates = fuse(matches, near);
@@ -66,7 +68,13 @@ export function createSearchIndex({ store, clock, embed, log }: SearchIndexNeeds
     if (terms.length === 0) return { results: [], findings: [] };
     const { passages, having } = await store.indexSearch.counts(terms);
     const weights = having.map((count) => 1 + Math.log(1 + (passages - count + 0.5) / (count + 0.5)));
-    const question: Question = { terms, weights, vector: passages > 0 ? await embedded(text, signal) : undefined };
+    const rareTerms = rareOf(terms, passages, having);
+    const question: Question = {
+      terms,
+      rareTerms,
+      weights,
+      vector: passages > 0 ? await embedded(text, signal) : undefined,
+    };
     const wish = { answersMax: query.resultsMax, signal };
     const results = await look(question, scopeOf(query, 'plain', clock.now()), wish);
     const findings = query.withDomains ? await look(question, scopeOf(query, 'domains', clock.now()), wish) : [];
@@ -84,9 +92,24 @@ interface LookWish {
 
 interface Question {
   readonly terms: readonly string[];
+  /** Those that are looked for. */
+  readonly rareTerms: readonly string[];
   /** How much each tells: the rarer, the more. */
   readonly weights: readonly number[];
   readonly vector: EmbeddedTexts | undefined;
+}
+
+/**
+ * Without those that stand nearly everywhere, where there are others: they change no ranking, and would bring every passage
+ * of a large index.
+ */
+function rareOf(terms: readonly string[], passages: number, having: readonly number[]): readonly string[] {
+  if (passages < INDEX_COMMON_TERMS_PASSAGES_MIN) return terms;
+  const rare = terms.filter((_, at) => {
+    const count = having[at] ?? 0;
+    return count > 0 && count <= passages * INDEX_COMMON_TERM_PART;
+  });
+  return rare.length > 0 ? rare : terms;
 }
 
 interface Candidate {
