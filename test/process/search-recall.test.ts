@@ -10,7 +10,7 @@ import { createSearchIndexOperator } from '../../src/resources/search-index/oper
 import { createSearchIndex, type SearchIndex } from '../../src/resources/search-index/search.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { type Corpus, makeCorpus } from '../corpus.ts';
-import { DIALECTS } from './__fixtures__/dialects.ts';
+import { DIALECTS } from '../contracts/__fixtures__/dialects.ts';
 
 /** Questions as somebody asks them who does not know the name, and the package that has the answer. */
 const QUESTIONS: readonly [string, RegExp][] = [
