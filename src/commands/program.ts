@@ -12,9 +12,11 @@ import {
   openRuntimes,
   openWeights,
 } from '../service/parts.ts';
+import { openSearchIndex } from '../service/open-search-index.ts';
 import { configCommand } from './config.ts';
 import { conversationsCommand } from './conversations.ts';
 import { enginesCommand } from './engines.ts';
+import { indexCommand } from './index-command.ts';
 import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
 import { modelsCommand } from './models.ts';
@@ -53,6 +55,14 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
     serveCommand({ load, env, stdout, stderr }),
     keysCommand({ open: (flags) => openKeys(load(flags).config), clock: systemClock, stdout, stderr }),
     conversationsCommand({ open: (flags) => openConversations(load(flags).config), stdout, stderr }),
+    indexCommand({
+      open: (flags) => {
+        const warn = (message: string): void => void stderr.write(`parley: ${message}\n`);
+        return openSearchIndex(load(flags).config, { environment: env, log: { warn } });
+      },
+      stdout,
+      stderr,
+    }),
     jobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
     modelsCommand({
       open: async (flags) => {

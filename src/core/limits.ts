@@ -1328,3 +1328,54 @@ export const PAGE_MS_MAX = 30_000;
 
 /** Ours: rules of style sheets within a page that are looked through for what hides texts. Beyond: not looked at. */
 export const PAGE_STYLE_RULES_MAX = 2_000;
+/** Ours: words of a passage of the local index, and characters. Beyond: the text goes on in the next one. */
+export const INDEX_PASSAGE_WORDS = 200;
+export const INDEX_PASSAGE_CHARS_MAX = 1_600;
+
+/** Ours: characters of a term of the local index. Beyond: those decide. */
+export const INDEX_TERM_CHARS_MAX = 40;
+
+/** Ours: passages of one document in the local index, about 400,000 words. Beyond: it is left out, and the operator told. */
+export const INDEX_DOCUMENT_PASSAGES_MAX = 2_000;
+
+/** Ours: documents of a collection of the local index. Beyond: the rest is left out, and the operator told. */
+export const INDEX_DOCUMENTS_MAX = 100_000;
+
+/** Ours: folders inside each other that are gone through. Beyond: they are left out, and the operator told. */
+export const INDEX_FOLDER_DEPTH_MAX = 32;
+
+/** Ours: addresses and paths of one collection, and bytes of a file that lists addresses. Beyond: refused. */
+export const INDEX_SOURCES_MAX = 1_000;
+export const INDEX_URL_FILE_BYTES_MAX = 1024 * 1024;
+
+/** Ours: terms of a question to the local index. Beyond: the first ones are asked for. */
+export const INDEX_QUESTION_TERMS_MAX = 32;
+
+/** Ours: characters of a question to the local index that are read. */
+export const INDEX_QUESTION_CHARS_MAX = 2_000;
+
+/** Ours: documents that each way of looking brings before they are put together. */
+export const INDEX_CANDIDATES = 50;
+
+/** Ours: bytes of vectors that one question is compared with: 50,000 passages of 384 components. Beyond: those of the oldest documents. */
+export const INDEX_VECTOR_BYTES_MAX = 50_000 * 384;
+
+/** Ours: documents of the local index that are read at once, and problems of a refresh that are told one by one. */
+export const INDEX_READ_AT_ONCE = 2;
+export const INDEX_PROBLEMS_TOLD_MAX = 1_000;
+
+/** Ours: characters of a title in the local index. Beyond: cut. */
+export const INDEX_TITLE_CHARS_MAX = 200;
+
+/** Ours: of all that a question asks for, weighed by how rare it is, so much a passage has. Less: it is no answer. */
+export const INDEX_COVERAGE_MIN = 0.3;
+
+/** Ours: cosine of a question and a passage. Less: they have nothing to do with each other, as far as small models tell. */
+export const INDEX_SIMILARITY_MIN = 0.35;
+
+/** Ours: bytes of a plain text that is decoded without a process of its own. */
+export const QUICK_DOCUMENT_BYTES_MAX = 1024 * 1024;
+
+/** Ours: part of all passages of the local index that a word of a question may stand in to be looked for, from so many passages on. */
+export const INDEX_COMMON_TERM_PART = 0.2;
+export const INDEX_COMMON_TERMS_PASSAGES_MIN = 1_000;

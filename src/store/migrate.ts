@@ -8,7 +8,8 @@ import type { Database } from './schema/database.ts';
 export interface Migration {
   /** Number and subject, e.g. `0001-keys`. */
   readonly name: string;
-  up(db: Transaction<Database>): Promise<void>;
+  /** @param dialect For what one database has and another has not. */
+  up(db: Transaction<Database>, dialect: StoreDialect): Promise<void>;
 }
 
 /**
@@ -35,7 +36,7 @@ export async function migrate(
     refuseNewer(applied, migrations);
     for (const migration of migrations) {
       if (applied.has(migration.name)) continue;
-      await migration.up(transaction);
+      await migration.up(transaction, dialect);
       await transaction.insertInto('migrations').values({ name: migration.name, applied_at: clock.now() }).execute();
     }
   });

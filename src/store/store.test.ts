@@ -95,7 +95,7 @@ describe('opening a store on SQLite', () => {
     const database = new DatabaseSync(':memory:');
     const dialect: Dialect = new SqliteDialect({ database: sqliteAdapter(database) });
     const store = await openStore({
-      dialect: { name: 'small', open: async () => dialect, lockForMigration: async () => undefined },
+      dialect: { ...sqliteDialect({ file: ':memory:' }), open: async () => dialect },
     });
     database.exec('pragma max_page_count = 12');
     const fill = store.transaction(async ({ keys }) => {

@@ -12,6 +12,9 @@ import { type ConversationStore, createConversationStore } from './conversations
 import { createDeploymentStore, type DeploymentStore } from './deployments.ts';
 import { createFileStore, type FileStore } from './files.ts';
 import { createFileTotals, type FileTotals } from './file-totals.ts';
+import { createIndexCollectionStore, type IndexCollectionStore } from './index-collections.ts';
+import { createIndexDocumentStore, type IndexDocumentStore } from './index-documents.ts';
+import { createIndexSearchStore, type IndexSearchStore } from './index-search.ts';
 import { createItemStore, type ItemStore } from './items.ts';
 import { createJobStore, type JobStore } from './jobs.ts';
 import { createKeyStore, type KeyStore } from './keys.ts';
@@ -35,6 +38,9 @@ export interface Tables {
   readonly deployments: DeploymentStore;
   readonly files: FileStore;
   readonly fileTotals: FileTotals;
+  readonly indexCollections: IndexCollectionStore;
+  readonly indexDocuments: IndexDocumentStore;
+  readonly indexSearch: IndexSearchStore;
   readonly items: ItemStore;
   readonly jobs: JobStore;
   readonly keys: KeyStore;
@@ -72,13 +78,13 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
   };
 
   return {
-    ...tablesOf(db, outside),
+    ...tablesOf(db, outside, dialect),
     transaction: (work) =>
       outside(() =>
         db.transaction().execute(async (transaction) => {
           const inside = { isOpen: true };
           try {
-            return await scope.run(inside, () => work(tablesOf(transaction, translated)));
+            return await scope.run(inside, () => work(tablesOf(transaction, translated, dialect)));
           } finally {
             inside.isOpen = false;
           }
@@ -88,7 +94,7 @@ export async function openStore({ dialect, clock = systemClock }: StoreNeeds): P
   };
 }
 
-const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
+const tablesOf = (db: Kysely<Database>, run: Run, { fullText }: StoreDialect): Tables => ({
   batches: createBatchStore(db, run),
   batchLines: createBatchLineStore(db, run),
   background: createBackgroundStore(db, run),
@@ -96,6 +102,9 @@ const tablesOf = (db: Kysely<Database>, run: Run): Tables => ({
   deployments: createDeploymentStore(db, run),
   files: createFileStore(db, run),
   fileTotals: createFileTotals(db, run),
+  indexCollections: createIndexCollectionStore(db, run),
+  indexDocuments: createIndexDocumentStore(db, run, fullText),
+  indexSearch: createIndexSearchStore(db, run, fullText),
   items: createItemStore(db, run),
   jobs: createJobStore(db, run),
   keys: createKeyStore(db, run),

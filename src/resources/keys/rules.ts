@@ -16,9 +16,11 @@ const MOMENT = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[
 
 const UNIT_MS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
+export const isWorkspaceName = (text: string): boolean => WORKSPACE.test(text);
+
 /** @throws ServiceError `invalid-request`. */
 export function checkDraft({ workspace, name, expiresAt }: KeyDraft, now: number): void {
-  if (!WORKSPACE.test(workspace)) {
+  if (!isWorkspaceName(workspace)) {
     refuse(
       'workspace',
       `must be 1 to ${WORKSPACE_CHARACTERS_MAX} letters, digits and hyphens, with no hyphen at either end`,

@@ -1,5 +1,6 @@
 import type { Dialect, Transaction } from 'kysely';
 import type { Database } from '../schema/database.ts';
+import type { FullText } from './full-text.ts';
 
 /**
  * Everything in which one database differs from another. The SQL of the nouns is the same for all. Where a text with NUL in
@@ -12,4 +13,7 @@ export interface StoreDialect {
   open(): Promise<Dialect>;
   /** Called first in the migrating transaction: returns when no other process is migrating, until the transaction ends. */
   lockForMigration(transaction: Transaction<Database>): Promise<void>;
+  /** Type of a column of bytes. */
+  readonly bytesType: 'blob' | 'bytea';
+  readonly fullText: FullText;
 }

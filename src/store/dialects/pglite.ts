@@ -1,6 +1,7 @@
 import type { PGlite } from 'kysely';
 import { PGliteDialect } from 'kysely';
 import type { StoreDialect } from './dialect.ts';
+import { postgresFullText } from './postgres-full-text.ts';
 
 /**
  * Postgres inside the process. It runs the store's contract, so that nothing is shaped by SQLite alone; the instance is
@@ -12,6 +13,8 @@ export function pgliteDialect(pglite: PGlite): StoreDialect {
     open: () => Promise.resolve(new PGliteDialect({ pglite: withoutNul(pglite) })),
     // One process, one connection: nobody else can be migrating.
     lockForMigration: () => Promise.resolve(),
+    bytesType: 'bytea',
+    fullText: postgresFullText,
   };
 }
 

@@ -6,6 +6,7 @@ import { SqliteDialect } from 'kysely';
 import { STORE_BUSY_MS_MAX } from '../../core/limits.ts';
 import type { StoreDialect } from './dialect.ts';
 import { sqliteAdapter } from './sqlite-adapter.ts';
+import { sqliteFullText } from './sqlite-full-text.ts';
 
 /** What SQLite answers when another connection has the lock. */
 const SQLITE_BUSY = 5;
@@ -31,6 +32,8 @@ export function sqliteDialect({ file }: { file: string }): StoreDialect {
     },
     // Every transaction of ours begins as a writer (sqlite-adapter.ts), so this one already has the only lock.
     lockForMigration: () => Promise.resolve(),
+    bytesType: 'blob',
+    fullText: sqliteFullText,
   };
 }
 

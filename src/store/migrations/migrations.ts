@@ -9,6 +9,7 @@ import { background } from './0007-background.ts';
 import { deployments } from './0008-deployments.ts';
 import { vocabularies } from './0009-vocabularies.ts';
 import { tasks } from './0010-tasks.ts';
+import { searchIndex } from './0011-search-index.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deployments,
   vocabularies,
   tasks,
+  searchIndex,
 ];

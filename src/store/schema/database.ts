@@ -8,6 +8,12 @@ import type { JobsTable } from './jobs.ts';
 import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
 import type { ResponsesTable } from './responses.ts';
+import type {
+  IndexCollectionsTable,
+  IndexDocumentsTable,
+  IndexPassagesTable,
+  IndexVectorsTable,
+} from './search-index.ts';
 import type { SequencesTable } from './sequences.ts';
 import type { TasksTable, TranscriptionPartsTable, TranscriptionWindowsTable } from './tasks.ts';
 import type { TextsTable } from './texts.ts';
@@ -23,6 +29,10 @@ export interface Database {
   file_counts: FileCountsTable;
   file_totals: FileTotalsTable;
   files: FilesTable;
+  index_collections: IndexCollectionsTable;
+  index_documents: IndexDocumentsTable;
+  index_passages: IndexPassagesTable;
+  index_vectors: IndexVectorsTable;
   items: ItemsTable;
   jobs: JobsTable;
   keys: KeysTable;

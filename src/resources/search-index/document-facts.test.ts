@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { factsOf } from './document-facts.ts';
+
+const NOW = Date.UTC(2026, 6, 1);
+const CHANGED = Date.UTC(2026, 5, 1);
+
+const facts = (
+  kind: string,
+  text: string,
+  { reference = 'guides/first-steps.md', changedAt = CHANGED, head = text } = {},
+) => factsOf({ kind, text, head: Buffer.from(head), reference, changedAt }, NOW);
+
+describe('what a document says of itself', () => {
+  const titles: readonly [string, string, string][] = [
+    ['markdown', '# The *blue* `whale` #\n\ntext', 'The blue whale'],
+    ['markdown', 'text before\n\n## [Frogs](https://a.test/x) ![badge](y.svg)\n', 'Frogs'],
+    ['markdown', 'Toads\n=====\ntext', 'Toads'],
+    ['markdown', '<h1 align="center">Newts</h1>', 'Newts'],
+    ['markdown', '---\ntitle: "Eels: a life"\ndate: 2024-03-01\n---\n# Other', 'Eels: a life'],
+    ['markdown', 'no heading at all', 'guides/first-steps'],
+    ['text', '# no heading in a plain text', 'guides/first-steps'],
+    ['docx', '# Report 3\n', 'Report 3'],
+  ];
+  for (const [kind, text, title] of titles) {
+    it(`is called ${title}, as ${kind}`, () => assert.equal(facts(kind, text).title, title));
+  }
+
+  it('is called as its page is, where that has a title', () => {
+    const head = '<html><head><TITLE>Frogs</TITLE></head>';
+    assert.equal(facts('html', 'Frogs\n\n# Heading', { head }).title, 'Frogs');
+    assert.equal(facts('html', 'Intro\n\n# Heading', { head: '<html><body>' }).title, 'Heading');
+  });
+
+  it('was published when it says so, else when its file was changed', () => {
+    assert.equal(facts('markdown', '---\ndate: 2024-03-01\n---\n').publishedAt, Date.UTC(2024, 2, 1));
+    assert.equal(
+      facts('markdown', '---\ndate: 2024-03-01 10:00:00 +02:00\n---\n').publishedAt,
+      Date.UTC(2024, 2, 1, 8),
+    );
+    assert.equal(facts('markdown', '---\ndate: next week\n---\n').publishedAt, CHANGED);
+    assert.equal(facts('text', 'x').publishedAt, CHANGED);
+    const head = '<meta content="2023-01-02T03:04:05Z" property="article:published_time">';
+    assert.equal(facts('html', 'x', { head }).publishedAt, Date.UTC(2023, 0, 2, 3, 4, 5));
+  });
+
+  it('was published nobody knows when, where its file has a moment that cannot be its own', () => {
+    assert.equal(facts('text', 'x', { changedAt: Date.UTC(1985, 9, 26) }).publishedAt, undefined);
+    assert.equal(facts('text', 'x', { changedAt: 0 }).publishedAt, undefined);
+    assert.equal(facts('text', 'x', { changedAt: NOW + 1 }).publishedAt, undefined);
+  });
+
+  it('is told in bounded time and length, whatever it begins with', () => {
+    const started = performance.now();
+    for (const hostile of ['[', '![', '<', '#', '# ', '---\n', 'a: b\n', '\n', '<meta ', '=\n', 'x\n'])
+      for (const kind of ['markdown', 'html']) assert.ok(facts(kind, hostile.repeat(100_000)).title.length <= 200);
+    assert.ok(performance.now() - started < 5_000);
+  });
+});
