@@ -1249,3 +1249,12 @@ export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
 
 /** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
 export const SMALL_VECTOR_TOKENS_MAX = 512;
+
+/** wire.md 1.5: hosts that a search may be kept to or from. Beyond: 400. */
+export const SEARCH_SITES_MAX = 25;
+
+/** Ours: code points of what a caller says about when and for what to search. Beyond: 400. */
+export const SEARCH_HINT_CODE_POINTS_MAX = 2_000;
+
+/** Ours: uses of a server tool that a caller may allow for one answer. Beyond: 400. */
+export const SERVER_TOOL_USES_MAX = 1_000;

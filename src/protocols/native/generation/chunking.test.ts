@@ -98,6 +98,7 @@ const formWith = (choices: number, isIncremental: boolean): AnswerForm => ({
   isIncremental,
   hasThought: false,
   hasLogprobs: true,
+  sources: 'none',
   choices,
 });
 
