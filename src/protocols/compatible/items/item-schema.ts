@@ -3,6 +3,7 @@ import { PARTS_MAX } from '../../../core/limits.ts';
 import { isPresent } from '../../../lib/present.ts';
 import { listOf } from '../../list-of.ts';
 import { isPlainObject } from '../../parse.ts';
+import { CodeCallItem, ExtractorCallItem, SearchCallItem } from './server-call-item.ts';
 
 // Items as wire.md E6.3 has them and as clients send back what they were told. Only what is read stands here: an item is
 // kept as it was sent, with everything else in it. Clients write null for "not set", so every optional field may be null.
@@ -71,6 +72,10 @@ const OtherItem = z
   .transform(({ type }) => ({ type: 'other' as const, of: type }));
 
 const SCHEMAS = new Map<unknown, z.ZodType<WireItem>>([
+  // What has another form came from elsewhere: it is kept like anything that ran there.
+  ['web_search_call', z.union([SearchCallItem, OtherItem])],
+  ['web_extractor_call', z.union([ExtractorCallItem, OtherItem])],
+  ['code_interpreter_call', z.union([CodeCallItem, OtherItem])],
   ['message', MessageItem],
   ['function_call', CallItem],
   ['function_call_output', ResultItem],
@@ -84,6 +89,9 @@ export type WireItem =
   | z.output<typeof ResultItem>
   | z.output<typeof ThoughtItem>
   | z.output<typeof ReferenceItem>
+  | z.output<typeof SearchCallItem>
+  | z.output<typeof ExtractorCallItem>
+  | z.output<typeof CodeCallItem>
   | z.output<typeof OtherItem>;
 
 export type WireContent = z.output<typeof Content>;
