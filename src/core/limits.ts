@@ -1258,3 +1258,9 @@ export const SEARCH_HINT_CODE_POINTS_MAX = 2_000;
 
 /** Ours: uses of a server tool that a caller may allow for one answer. Beyond: 400. */
 export const SERVER_TOOL_USES_MAX = 1_000;
+
+/** Ours: ms for which a container that nobody uses stays, with its variables and files. Then it is gone. */
+export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;
+
+/** The messages interface's own: characters of what a citation repeats of its source. Longer: cut. */
+export const CITED_TEXT_CHARACTERS_MAX = 150;

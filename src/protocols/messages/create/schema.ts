@@ -10,6 +10,8 @@ import {
 import { JsonObject } from '../../fields/parameter-schema.ts';
 import { listOf } from '../../list-of.ts';
 import type { RuleTexts } from '../../parse.ts';
+import { CodeTool, FetchTool, SearchTool, servedVersions } from './server-tool-schema.ts';
+import type { WireServerTool } from './server-tool-schema.ts';
 
 // Shape and ranges of E3 (wire.md E3.1). Clients write null for "not set", so every optional field may be null.
 // What the content of a list may be depends on who speaks: see rules.ts.
@@ -18,7 +20,13 @@ import type { RuleTexts } from '../../parse.ts';
 const CacheControl = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).nullish() });
 const marked = { cache_control: CacheControl.nullish() };
 
-const Text = z.object({ type: z.literal('text'), text: z.string(), ...marked });
+const Text = z.object({
+  type: z.literal('text'),
+  text: z.string(),
+  /** Of an earlier answer: what it rested on stands in the results. */
+  citations: z.unknown().optional(),
+  ...marked,
+});
 
 const Image = z.object({
   type: z.literal('image'),
@@ -56,10 +64,6 @@ const Video = z.object({ type: z.enum(['video', 'audio']) });
 
 /** What a client keeps of tools, searches and summaries that ran elsewhere. */
 const SERVER_BLOCKS = [
-  'server_tool_use',
-  'web_search_tool_result',
-  'web_fetch_tool_result',
-  'code_execution_tool_result',
   'bash_code_execution_tool_result',
   'text_editor_code_execution_tool_result',
   'tool_search_tool_result',
@@ -67,13 +71,32 @@ const SERVER_BLOCKS = [
   'mcp_tool_result',
   'mcp_tool_listing',
   'advisor_tool_result',
-  'container_upload',
   'compaction',
   'fallback',
   'tool_addition',
   'tool_removal',
 ] as const;
 const ServerBlock = z.object({ type: z.enum(SERVER_BLOCKS) });
+
+/** What ran here, or on a service that speaks this interface. */
+const ServerUse = z.object({
+  type: z.literal('server_tool_use'),
+  id: z.string().min(1),
+  name: z.string(),
+  input: z.unknown(),
+  caller: z.unknown().optional(),
+  ...marked,
+});
+const ServerResult = z.object({
+  type: z.enum(['web_search_tool_result', 'web_fetch_tool_result', 'code_execution_tool_result']),
+  tool_use_id: z.string().min(1),
+  content: z.unknown(),
+  caller: z.unknown().optional(),
+  ...marked,
+});
+
+/** A file for the programs of this answer. */
+const Upload = z.object({ type: z.literal('container_upload'), file_id: z.string().min(1), ...marked });
 
 /** A tool that a client's own search found; every tool is offered from the start. */
 const ToolReference = z.object({ type: z.literal('tool_reference'), tool_name: z.string() });
@@ -113,6 +136,9 @@ const Block = z.discriminatedUnion('type', [
   SearchResult,
   Video,
   ServerBlock,
+  ServerUse,
+  ServerResult,
+  Upload,
   ToolUse,
   ToolResult,
   Thinking,
@@ -129,7 +155,10 @@ const ToolName = z
   .max(TOOL_NAME_CHARACTERS_MAX)
   .regex(/^[A-Za-z0-9_-]+$/);
 
-/** A tool of the caller's own, or one that the platform would run: of the latter only name and type matter here. */
+/** Not one of those that run here, which have their own form. */
+const OtherType = z.string().refine((type) => !servedVersions(type)?.includes(type));
+
+/** A tool of the caller's own, one that runs here, or one that the platform would run: of those only name and type matter here. */
 const Tool = z.union([
   z.object({
     type: z.literal('custom').nullish(),
@@ -139,7 +168,10 @@ const Tool = z.union([
     strict: z.boolean().nullish(),
     ...marked,
   }),
-  z.looseObject({ type: z.string().regex(/_\d{8}$|^mcp_toolset$|^tool_search_tool_/), name: z.string().nullish() }),
+  SearchTool,
+  FetchTool,
+  CodeTool,
+  z.looseObject({ type: OtherType.regex(/_\d{8}$|^mcp_toolset$|^tool_search_tool_/), name: z.string().nullish() }),
 ]);
 
 const display = z.enum(['summarized', 'omitted', 'updates', 'full']).nullish();
@@ -184,7 +216,9 @@ const FIELDS = {
   /** Marks the last block of the request. */
   cache_control: CacheControl.nullish(),
   mcp_servers: z.array(z.unknown()).nullish(),
-  container: z.unknown().optional(),
+  container: z
+    .union([z.string().min(1), z.object({ id: z.string().min(1).nullish(), skills: z.unknown().optional() })])
+    .nullish(),
   context_management: z.unknown().optional(),
 };
 
@@ -227,9 +261,19 @@ export type InnerBlock = WireBlock | Exclude<WireResult['content'], string | nul
 export type WireTool = z.output<typeof Tool>;
 export type CustomTool = Exclude<WireTool, { readonly type: string; readonly [other: string]: unknown }>;
 
+export const isServerTool = (tool: WireTool): tool is WireServerTool =>
+  servedVersions(tool.type ?? '')?.some((type) => type === tool.type) === true;
+
 export const isCustom = (tool: WireTool): tool is CustomTool => (tool.type ?? 'custom') === 'custom';
 
-export const isServerBlock = (type: InnerBlock['type']): boolean => SERVER_BLOCKS.some((each) => each === type);
+/** Blocks that say nothing of what a user wants. */
+export const isServerBlock = ({ type }: InnerBlock): boolean =>
+  SERVER_BLOCKS.some((each) => each === type) ||
+  type === 'server_tool_use' ||
+  type === 'web_search_tool_result' ||
+  type === 'web_fetch_tool_result' ||
+  type === 'code_execution_tool_result' ||
+  type === 'container_upload';
 
 /** Which model is asked comes first: its own limits stand in the texts of what follows. */
 export const ModelOnly = z.object({ model: FIELDS.model });
