@@ -18,17 +18,16 @@ export interface ServerWork {
 
 const words = fc.string({ unit: 'grapheme', maxLength: 8 });
 
-const source: fc.Arbitrary<Source> = fc
-  .record({
-    index: fc.integer({ min: 1, max: 9 }),
-    title: words,
-    url: fc.webUrl(),
-    siteName: words,
-    icon: fc.constantFrom('', 'https://a.example/icon.png'),
-    passage: words,
-    publishedAt: fc.option(fc.constant(Date.UTC(2026, 3, 30)), { nil: undefined }),
-  })
-  .map(({ publishedAt, ...rest }) => ({ ...rest, ...(publishedAt === undefined ? {} : { publishedAt }) }));
+/** In one answer an index stands for one source. */
+const source: fc.Arbitrary<Source> = fc.integer({ min: 1, max: 9 }).map((index) => ({
+  index,
+  title: index % 4 === 0 ? '' : `Über \u{1F600} "${index}"`,
+  url: `https://a.example/${index}?q=1&r=2`,
+  siteName: index % 2 === 0 ? '' : 'Example',
+  icon: index % 3 === 0 ? '' : 'https://a.example/icon.png',
+  passage: `Passage\u2028${index}`,
+  ...(index % 2 === 0 ? { publishedAt: Date.UTC(2026, 3, index) } : {}),
+}));
 
 const failure: fc.Arbitrary<{ readonly failure?: ServerCallFailure }> = fc.oneof(
   { arbitrary: fc.constant({}), weight: 3 },
