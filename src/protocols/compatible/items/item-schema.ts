@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PARTS_MAX } from '../../../core/limits.ts';
 import { isPresent } from '../../../lib/present.ts';
+import { chosenBy } from '../../chosen-by.ts';
 import { listOf } from '../../list-of.ts';
 import { isPlainObject } from '../../parse.ts';
 import { CodeCallItem, ExtractorCallItem, SearchCallItem } from './server-call-item.ts';
@@ -113,18 +114,8 @@ export function referredTo(value: unknown): string | undefined {
   return data?.id;
 }
 
-function itemBy(choose: (value: unknown) => z.ZodType<WireItem>) {
-  return z.unknown().transform((value, context): WireItem => {
-    const parsed = choose(value).safeParse(value);
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    if (issue) context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
-    return z.NEVER;
-  });
-}
-
 /** Everything that the responses interface takes as input. */
-export const AnyItem = itemBy(schemaOf);
+export const AnyItem = chosenBy(schemaOf);
 
 /** Specification, "Conversation item": messages and nothing else. */
-export const MessageOnly = itemBy(() => MessageItem);
+export const MessageOnly = chosenBy(() => MessageItem);

@@ -3,6 +3,7 @@ import { REQUEST_DOCUMENTS_MAX, TOOL_NAME_CHARACTERS_MAX } from '../../../core/l
 import { HostNames } from '../../fields/host-name.ts';
 import { JsonObject } from '../../fields/parameter-schema.ts';
 import { UserLocation } from '../../fields/user-location.ts';
+import { chosenBy } from '../../chosen-by.ts';
 import { listOf } from '../../list-of.ts';
 import { isPlainObject } from '../../parse.ts';
 
@@ -62,15 +63,30 @@ export const otherThan = (...types: readonly string[]) =>
     'must be an object with a type',
   );
 
-export const Tool = z.union([
-  FunctionTool,
-  SearchTool,
-  ExtractorTool,
-  CodeTool,
-  otherThan('function', ...SEARCH_TYPES, 'web_extractor', 'code_interpreter'),
-]);
+type AnyTool =
+  | z.output<typeof FunctionTool>
+  | z.output<typeof SearchTool>
+  | z.output<typeof ExtractorTool>
+  | z.output<typeof CodeTool>
+  | Named;
 
-export type WireTool = z.output<typeof Tool>;
+const SCHEMAS: Readonly<Record<ServerToolKind | 'function', z.ZodType<AnyTool>>> = {
+  function: FunctionTool,
+  search: SearchTool,
+  pages: ExtractorTool,
+  code: CodeTool,
+};
+
+const OtherTool: z.ZodType<AnyTool> = otherThan();
+
+/** By its type. */
+export const Tool = chosenBy<AnyTool>((value) => {
+  const type = isPlainObject(value) ? value['type'] : undefined;
+  const kind = type === 'function' ? type : typeof type === 'string' ? serverToolOf(type) : undefined;
+  return kind ? SCHEMAS[kind] : OtherTool;
+});
+
+export type WireTool = AnyTool;
 export type WireFunctionTool = z.output<typeof FunctionTool>;
 export type WireSearchTool = z.output<typeof SearchTool>;
 export type WireCodeTool = z.output<typeof CodeTool>;

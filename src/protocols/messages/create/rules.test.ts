@@ -179,9 +179,9 @@ const REFUSED: readonly (readonly [object, string, string])[] = [
   [
     { tools: [tool('get weather')] },
     'tools[0].name',
-    "a tool's name has 1 to 512 letters, digits, underscores or hyphens (tools[0].name",
+    'tools[0].name must have 1 to 512 letters, digits, underscores or hyphens, got a string of 11 characters.',
   ],
-  [{ tools: [tool('')] }, 'tools[0].name', "a tool's name has 1 to 512"],
+  [{ tools: [tool('')] }, 'tools[0].name', 'tools[0].name must have 1 to 512'],
   [
     { tools: [{ type: 'function', function: { name: 'f' } }] },
     'tools[0].type',

@@ -8,9 +8,11 @@ import {
   TOOL_NAME_CHARACTERS_MAX,
 } from '../../../core/limits.ts';
 import { JsonObject } from '../../fields/parameter-schema.ts';
+import { chosenBy } from '../../chosen-by.ts';
 import { listOf } from '../../list-of.ts';
+import { isPlainObject } from '../../parse.ts';
 import type { RuleTexts } from '../../parse.ts';
-import { CodeTool, FetchTool, SearchTool, servedVersions } from './server-tool-schema.ts';
+import { servedVersions, serverToolSchema } from './server-tool-schema.ts';
 import type { WireServerTool } from './server-tool-schema.ts';
 
 // Shape and ranges of E3 (wire.md E3.1). Clients write null for "not set", so every optional field may be null.
@@ -150,29 +152,35 @@ const Message = z.object({
   content: z.union([z.string(), listOf(Block, { max: PARTS_MAX })]),
 });
 
-const ToolName = z
-  .string()
-  .max(TOOL_NAME_CHARACTERS_MAX)
-  .regex(/^[A-Za-z0-9_-]+$/);
+const NAME = new RegExp(`^[A-Za-z0-9_-]{1,${TOOL_NAME_CHARACTERS_MAX}}$`);
 
-/** Not one of those that run here, which have their own form. */
-const OtherType = z.string().refine((type) => !servedVersions(type)?.includes(type));
+const ToolName = z.string().refine((name) => NAME.test(name), {
+  message: `must have 1 to ${TOOL_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens`,
+});
 
-/** A tool of the caller's own, one that runs here, or one that the platform would run: of those only name and type matter here. */
-const Tool = z.union([
-  z.object({
-    type: z.literal('custom').nullish(),
-    name: ToolName,
-    description: z.string().nullish(),
-    input_schema: JsonObject,
-    strict: z.boolean().nullish(),
-    ...marked,
-  }),
-  SearchTool,
-  FetchTool,
-  CodeTool,
-  z.looseObject({ type: OtherType.regex(/_\d{8}$|^mcp_toolset$|^tool_search_tool_/), name: z.string().nullish() }),
-]);
+const CustomTool = z.object({
+  type: z.literal('custom').nullish(),
+  name: ToolName,
+  description: z.string().nullish(),
+  input_schema: JsonObject,
+  strict: z.boolean().nullish(),
+  ...marked,
+});
+
+/** One that the platform would run: only name and type matter here. */
+const OtherTool = z.looseObject({
+  type: z.string().regex(/_\d{8}$|^mcp_toolset$|^tool_search_tool_/),
+  name: z.string().nullish(),
+});
+
+type AnyTool = z.output<typeof CustomTool> | WireServerTool | z.output<typeof OtherTool>;
+
+/** A tool of the caller's own, one that runs here, or one that the platform would run. */
+const Tool = chosenBy<AnyTool>((value) => {
+  const type = isPlainObject(value) ? value['type'] : undefined;
+  if (typeof type !== 'string' || type === 'custom') return CustomTool;
+  return serverToolSchema(type) ?? OtherTool;
+});
 
 const display = z.enum(['summarized', 'omitted', 'updates', 'full']).nullish();
 
@@ -259,7 +267,7 @@ type WireResult = Extract<WireBlock, { readonly type: 'tool_result' }>;
 /** Also what stands in the result of a call. */
 export type InnerBlock = WireBlock | Exclude<WireResult['content'], string | null | undefined>[number];
 export type WireTool = z.output<typeof Tool>;
-export type CustomTool = Exclude<WireTool, { readonly type: string; readonly [other: string]: unknown }>;
+export type CustomTool = z.output<typeof CustomTool>;
 
 export const isServerTool = (tool: WireTool): tool is WireServerTool =>
   servedVersions(tool.type ?? '')?.some((type) => type === tool.type) === true;
@@ -292,5 +300,4 @@ export const messagesTexts = ({ contextTokens }: ModelEntry): RuleTexts => ({
   stop_sequences: `stop_sequences must be a list of at most ${STOP_SEQUENCES_MAX} strings`,
   'stop_sequences[]': 'a stop sequence must not be empty',
   'thinking.budget_tokens': 'budget_tokens must be a whole number of at least 1',
-  'tools[].name': `a tool's name has 1 to ${TOOL_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens`,
 });

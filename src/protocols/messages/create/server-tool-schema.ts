@@ -12,7 +12,7 @@ const CODE_TYPES = ['code_execution_20250522'] as const;
 const sites = { allowed_domains: HostNames.nullish(), blocked_domains: HostNames.nullish() };
 const uses = { max_uses: z.int().min(1).max(SERVER_TOOL_USES_MAX).nullish() };
 
-export const SearchTool = z.looseObject({
+const SearchTool = z.looseObject({
   type: z.enum(SEARCH_TYPES),
   name: z.literal('web_search'),
   user_location: UserLocation.nullish(),
@@ -20,14 +20,13 @@ export const SearchTool = z.looseObject({
   ...uses,
 });
 
-export const FetchTool = z.looseObject({ type: z.enum(FETCH_TYPES), name: z.literal('web_fetch'), ...sites, ...uses });
+const FetchTool = z.looseObject({ type: z.enum(FETCH_TYPES), name: z.literal('web_fetch'), ...sites, ...uses });
 
-export const CodeTool = z.looseObject({ type: z.enum(CODE_TYPES), name: z.literal('code_execution') });
+const CodeTool = z.looseObject({ type: z.enum(CODE_TYPES), name: z.literal('code_execution') });
 
 export type WireSearchTool = z.output<typeof SearchTool>;
 export type WireFetchTool = z.output<typeof FetchTool>;
-export type WireCodeTool = z.output<typeof CodeTool>;
-export type WireServerTool = WireSearchTool | WireFetchTool | WireCodeTool;
+export type WireServerTool = WireSearchTool | WireFetchTool | z.output<typeof CodeTool>;
 
 /** Names that such tools have, and that the calls of them carry. */
 export const SERVER_TOOL_NAMES = ['web_search', 'web_fetch', 'code_execution'] as const;
@@ -47,3 +46,7 @@ export function servedVersions(type: string): readonly string[] | undefined {
   );
   return name && TYPES[name];
 }
+
+/** Of a tool of this type; undefined where it does not run here. */
+export const serverToolSchema = (type: string): z.ZodType<WireServerTool> | undefined =>
+  [SearchTool, FetchTool, CodeTool].find((schema) => schema.shape.type.options.some((each) => each === type));
