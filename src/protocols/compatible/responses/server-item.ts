@@ -45,7 +45,7 @@ const serverItemId = ({ type }: ServerCall, { head, index }: OutputPlace): strin
   outputId(head, itemPrefix(TYPES[type]), index);
 
 /** A program's own exception is an outcome like any other; one that a limit ended has failed. */
-export const hasFailed = (result: ServerCallResult): boolean =>
+const hasFailed = (result: ServerCallResult): boolean =>
   result.failure !== undefined ||
   (result.type === 'code' && result.output?.error !== undefined && result.output.error.type !== 'exception');
 

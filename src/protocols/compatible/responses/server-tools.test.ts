@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
-import { ENTRY } from '../../native/generation/__fixtures__/golden-cases.ts';
 import { parseBody } from '../../parse.ts';
 import { decode } from './decode.ts';
 import { askedFields } from './head.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { checkRules, checkShared } from './rules.ts';
 import { ResponseBody, responseTexts } from './schema.ts';
+
+const ENTRY: ModelEntry = {
+  name: 'm',
+  description: '',
+  runs: { type: 'none', reason: 'a test' },
+  contextTokens: 4096,
+  abilities: { thinking: 'prompted', tools: true, vision: false },
+  interfaces: ['responses'],
+  sampling: {},
+  created: 0,
+};
 
 const SEARCH = { type: 'web_search' };
 const EXTRACTOR = { type: 'web_extractor' };

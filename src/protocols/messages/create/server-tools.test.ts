@@ -1,14 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { ModelEntry } from '../../../catalogue/model.ts';
 import { ServiceError } from '../../../core/error.ts';
 import type { Message } from '../../../core/message.ts';
-import { ENTRY } from '../../native/generation/__fixtures__/golden-cases.ts';
 import { parseBody } from '../../parse.ts';
 import { decode } from './decode.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { checkMessagesRules } from './rules.ts';
 import { MessagesBody, messagesTexts } from './schema.ts';
 import { sealText, unsealText } from './sealed-text.ts';
+
+const ENTRY: ModelEntry = {
+  name: 'm',
+  description: '',
+  runs: { type: 'none', reason: 'a test' },
+  contextTokens: 4096,
+  abilities: { thinking: 'prompted', tools: true, vision: false },
+  interfaces: ['messages'],
+  sampling: {},
+  created: 0,
+};
 
 const SEARCH = { type: 'web_search_20250305', name: 'web_search' };
 const FETCH = { type: 'web_fetch_20250910', name: 'web_fetch' };

@@ -53,7 +53,7 @@ const uploadsIn = ({ messages }: PromptWire): readonly string[] =>
       : [],
   );
 
-export function containerIdOf({ container }: PromptWire): string | undefined {
+function containerIdOf({ container }: PromptWire): string | undefined {
   return (typeof container === 'string' ? container : container?.id) ?? undefined;
 }
 
@@ -61,7 +61,7 @@ export function containerIdOf({ container }: PromptWire): string | undefined {
  * The one that has to be used: by its name, or because some tool has to be and there is no other. A search can be made
  * sure of; whether a page is read or a program written is the model's.
  */
-export function forcedTool(wire: PromptWire): ServerToolName | undefined {
+function forcedTool(wire: PromptWire): ServerToolName | undefined {
   const { tool_choice: choice, tools } = wire;
   const names = serverToolsIn(wire).map(({ name }) => name);
   if (choice?.type === 'tool') return names.find((name) => name === choice.name);
