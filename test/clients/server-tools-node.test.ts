@@ -119,9 +119,11 @@ describe('clients for Node that let the model use what runs here', () => {
       assert.deepEqual(again.output, first.output);
       await openai.responses.create({ ...ASKED, previous_response_id: first.id, input: 'And then?' });
       const chained = parley.asked.at(-1)?.messages;
+      // As a program sends back what it was told: the types of what is told and of what is asked differ a little.
+      const given: OpenAI.Responses.ResponseInput = JSON.parse(JSON.stringify(first.output));
       await openai.responses.create({
         ...ASKED,
-        input: [{ role: 'user', content: QUESTION }, ...first.output, { role: 'user', content: 'And then?' }],
+        input: [{ role: 'user', content: QUESTION }, ...given, { role: 'user', content: 'And then?' }],
       });
       assert.deepEqual(parley.asked.at(-1)?.messages, chained);
       assert.deepEqual(

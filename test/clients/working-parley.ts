@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load-config.ts';
@@ -47,12 +47,12 @@ export async function startWorkingParley(): Promise<WorkingParley> {
     aroundGenerate: (inner) => working(inner, asked),
   });
   const [bound] = await service.listen();
-  const address = `http://127.0.0.1:${bound?.port ?? 0}`;
+  const address = bound?.url ?? '';
   return {
     asked,
     address,
     baseUrl: `${address}/compatible-mode/v1`,
-    key: (await readFile(join(data, 'key'), 'utf8')).trim(),
+    key: (await service.firstKey())?.secret ?? '',
     data,
     pid: process.pid,
     output: () => '',

@@ -11,7 +11,7 @@ const user = (content: string) => ({ role: 'user', content });
 const assistant = (content: unknown) => ({ role: 'assistant', content });
 const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'f', arguments: `{"id":"${id}"}` });
 const result = (id: string, output: unknown = `of ${id}`) => ({ type: 'function_call_output', call_id: id, output });
-const search = (id: string | undefined, urls: readonly string[]) => ({
+const search = (id: string, urls: readonly string[]) => ({
   type: 'web_search_call',
   id,
   action: { type: 'search', query: 'q', sources: urls.map((url) => ({ type: 'url', url })) },
@@ -72,16 +72,21 @@ describe('items as messages', () => {
     [
       'a search that was made here is a call with what it found',
       [user('Who?'), thought('1'), search('s', ['https://a.example/']), assistant('Ada.')],
-      ['user: Who?', `assistant(1):  [s]`, `tools: ${DATA}\n\nhttps://a.example/`, 'assistant: Ada.'],
+      [
+        'user: Who?',
+        'assistant(1):  [web_search_call_2]',
+        `toolweb_search_call_2: ${DATA}\n\nhttps://a.example/`,
+        'assistant: Ada.',
+      ],
     ],
     [
-      'one without an id, and one that failed',
-      [search(undefined, []), { ...search('t', []), status: 'failed' }],
+      'one that found nothing, and one that failed',
+      [search('s', []), { ...search('t', []), status: 'failed' }],
       [
         'assistant:  [web_search_call_0]',
         'toolweb_search_call_0: Nothing was found.',
-        'assistant:  [t]',
-        'toolt: The search failed.',
+        'assistant:  [web_search_call_1]',
+        'toolweb_search_call_1: The search failed.',
       ],
     ],
     [
@@ -100,12 +105,12 @@ describe('items as messages', () => {
         { type: 'code_interpreter_call', id: 'd', code: '', outputs: null, status: 'failed' },
       ],
       [
-        'assistant:  [p]',
-        `toolp: ${DATA}\n\nText.`,
-        'assistant:  [c]',
-        'toolc: 2\nAn image was drawn.',
-        'assistant:  [d]',
-        'toold: The program did not run to its end.',
+        'assistant:  [web_extractor_call_0]',
+        `toolweb_extractor_call_0: ${DATA}\n\nText.`,
+        'assistant:  [code_interpreter_call_1]',
+        'toolcode_interpreter_call_1: 2\nAn image was drawn.',
+        'assistant:  [code_interpreter_call_2]',
+        'toolcode_interpreter_call_2: The program did not run to its end.',
       ],
     ],
     [

@@ -68,8 +68,8 @@ export function decodeItems(items: readonly WireItem[]): readonly Message[] {
       case 'server_call': {
         if (!open || open.results.length > 0) open = say('assistant', []);
         open.thoughts.push(...thoughts.splice(0));
-        // Whoever leaves the id out has no use for it; the template wants one.
-        const id = item.id ?? `${item.of}_${index}`;
+        // The item's own id is another one each time it is sent: the same history is to make the same prompt.
+        const id = `${item.of}_${index}`;
         open.calls.push({ id, name: item.name, arguments: item.arguments });
         open.results.push({ role: 'tool', toolCallId: id, content: [{ type: 'text', text: item.result }] });
         break;

@@ -7,12 +7,12 @@ import { listOf } from '../../list-of.ts';
 // Items of work on our side, as they are given back (wire.md E6.3): what the model sees of them is a call and its result.
 
 const Url = z.object({ url: z.string().nullish() });
-const shared = { id: z.string().min(1).nullish(), status: z.string().nullish() };
+const Status = z.string().nullish();
 
 export const SearchCallItem = z
   .object({
     type: z.literal('web_search_call'),
-    ...shared,
+    status: Status,
     action: z
       .object({
         query: z.string().nullish(),
@@ -21,11 +21,11 @@ export const SearchCallItem = z
       })
       .refine(({ query, url }) => isPresent(query) || isPresent(url)),
   })
-  .transform(({ type, id, status, action }) => {
+  .transform(({ type, status, action }) => {
     const { query, url, sources } = action;
     // A page that the official service opened is told as a search of another kind.
     const found = sources ?? (typeof url === 'string' ? [{ url }] : []);
-    return work(type, id, {
+    return work(type, {
       name: 'web_search',
       input: typeof query === 'string' ? { query } : { url: url ?? '' },
       result: pastSearch(found, failure(status)),
@@ -35,13 +35,13 @@ export const SearchCallItem = z
 export const ExtractorCallItem = z
   .object({
     type: z.literal('web_extractor_call'),
-    ...shared,
+    status: Status,
     goal: z.string().nullish(),
     urls: listOf(z.string(), { max: PARTS_MAX }).nullish(),
     output: z.string().nullish(),
   })
-  .transform(({ type, id, status, goal, urls, output }) =>
-    work(type, id, {
+  .transform(({ type, status, goal, urls, output }) =>
+    work(type, {
       name: 'web_extractor',
       input: { urls: urls ?? [], goal: goal ?? '' },
       result: pastPage({ passage: output ?? '' }, failure(status)),
@@ -53,13 +53,13 @@ const Output = z.object({ type: z.string().nullish(), logs: z.string().nullish()
 export const CodeCallItem = z
   .object({
     type: z.literal('code_interpreter_call'),
-    ...shared,
+    status: Status,
     code: z.string().nullish(),
     outputs: listOf(Output, { max: PARTS_MAX }).nullish(),
   })
-  .transform(({ type, id, status, code, outputs }) => {
+  .transform(({ type, status, code, outputs }) => {
     const said = (outputs ?? []).map(({ logs, url }) => logs ?? (typeof url === 'string' ? 'An image was drawn.' : ''));
-    return work(type, id, {
+    return work(type, {
       name: 'code_interpreter',
       input: { code: code ?? '' },
       result: pastProgram(said, said.length > 0 ? undefined : failure(status)),
@@ -72,10 +72,9 @@ interface Work {
   readonly result: string;
 }
 
-const work = <Type extends string>(of: Type, id: string | null | undefined, { name, input, result }: Work) => ({
+const work = <Type extends string>(of: Type, { name, input, result }: Work) => ({
   type: 'server_call' as const,
   of,
-  id: id ?? undefined,
   name,
   arguments: JSON.stringify(input).toWellFormed(),
   result: result.toWellFormed(),
