@@ -40,5 +40,5 @@ function checkCode(fields: ChatFields, entry: ModelEntry, place: Place): void {
 }
 
 /** wire.md 1.7, "search not supported". */
-const noSearch = (field: 'enable_search' | 'enable_code_interpreter'): string =>
+export const noSearch = (field: 'enable_search' | 'enable_code_interpreter'): string =>
   `This model does not support ${field}.`;
