@@ -1379,3 +1379,17 @@ export const QUICK_DOCUMENT_BYTES_MAX = 1024 * 1024;
 /** Ours: part of all passages of the local index that a word of a question may stand in to be looked for, from so many passages on. */
 export const INDEX_COMMON_TERM_PART = 0.2;
 export const INDEX_COMMON_TERMS_PASSAGES_MIN = 1_000;
+/** wire.md 1.5: hosts that a search may be kept to or from. Beyond: 400. */
+export const SEARCH_SITES_MAX = 25;
+
+/** Ours: code points of what a caller says about when and for what to search. Beyond: 400. */
+export const SEARCH_HINT_CODE_POINTS_MAX = 2_000;
+
+/** Ours: uses of a server tool that a caller may allow for one answer. Beyond: 400. */
+export const SERVER_TOOL_USES_MAX = 1_000;
+
+/** Ours: ms for which a container that nobody uses stays, with its variables and files. Then it is gone. */
+export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;
+
+/** The messages interface's own: characters of what a citation repeats of its source. Longer: cut. */
+export const CITED_TEXT_CHARACTERS_MAX = 150;

@@ -5,7 +5,7 @@
 export interface ServerTools {
   readonly search?: SearchWish;
   /** The model may read pages that a search found or that the caller's own messages name. */
-  readonly pages?: { readonly usesMax?: number };
+  readonly pages?: PagesWish;
   readonly code?: CodeWish;
 }
 
@@ -36,6 +36,14 @@ export interface SearchWish {
   readonly usesMax?: number;
   /** What the caller says about when and for what to search. */
   readonly hint?: string;
+}
+
+export interface PagesWish {
+  readonly usesMax?: number;
+  /** Hosts; with their subdomains. Present: no page of another is read. */
+  readonly sites?: readonly string[];
+  /** Hosts of which no page is read. */
+  readonly blockedSites?: readonly string[];
 }
 
 /** `number`: `[1]`. `ref-number`: `[ref_1]`. */

@@ -59,11 +59,11 @@ test('a stream has the head, the frames and the end mark of its protocol', async
 
 test('an unstreamed answer is one object with its id in the header', async () => {
   await using front = await startHttp();
-  const response = await front.chat({ user: 'me', enable_search: true });
+  const response = await front.chat({ user: 'me', search_options: { forced_search: true } });
   const body = (await response.json()) as { id: string; choices: { message: { content: string } }[] };
   assert.equal(body.choices[0]?.message.content, 'Hello');
   assert.equal(body.id, `chatcmpl-${response.headers.get('x-request-id')}`);
-  assert.equal(response.headers.get('x-parley-ignored'), 'user,enable_search');
+  assert.equal(response.headers.get('x-parley-ignored'), 'user,search_options.forced_search');
 });
 
 test('the log line and the measure of a stream have its facts, and no text', async () => {

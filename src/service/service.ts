@@ -23,6 +23,7 @@ import { createDeploymentAdmission } from '../generation/deployment-admission.ts
 import { createEmbed } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
+import type { Generate } from '../generation/generation.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
@@ -134,6 +135,8 @@ export interface Parts {
   readonly jobTiming: Partial<JobTiming>;
   /** Who works at jobs. */
   readonly jobHandlers: JobHandlers;
+  /** What stands around the one generation, whoever asks. */
+  readonly aroundGenerate: (generate: Generate) => Generate;
 }
 
 export interface ListenAddress {
@@ -258,7 +261,8 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
   const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const generate = withDocuments(generateText);
+  const generateHere = withDocuments(generateText);
+  const generate = overrides.aroundGenerate?.(generateHere) ?? generateHere;
   const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
   const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
   const fitHistory = createFitHistory({ generate, countPrompt });

@@ -117,11 +117,11 @@ describe('tools in responses with the openai client for Node', () => {
 
   test('that run elsewhere are told back, and named as what was not heard', async () => {
     const { data, response } = await openai.client.responses
-      .create({ ...ASKED, tools: [{ type: 'web_search' }, weather], input: says('No need.') })
+      .create({ ...ASKED, tools: [{ type: 'image_generation' }, weather], input: says('No need.') })
       .withResponse();
     assert.deepEqual(
       data.tools.map(({ type }) => type),
-      ['web_search', 'function'],
+      ['image_generation', 'function'],
     );
     assert.equal(decodeURIComponent(response.headers.get('x-parley-ignored') ?? ''), 'tools[0]');
     assert.equal(data.output_text, 'No need.');

@@ -13,8 +13,11 @@ export interface Cases {
   /** What the program runs, in its order. */
   readonly cases: readonly string[];
   readonly models: readonly TestedModel[];
-  /** The Parleys it talks to, by the prefix of the variables ADDRESS and KEY that name each. Default: one without a prefix. */
-  readonly parleys?: Readonly<Record<string, ParleyOptions>>;
+  /**
+   * The Parleys it talks to, by the prefix of the variables ADDRESS and KEY that name each; one may be started in its own way.
+   * Default: one without a prefix.
+   */
+  readonly parleys?: Readonly<Record<string, ParleyOptions | (() => Promise<Parley>)>>;
   /**
    * Whatever the program is told of conversations and responses is checked by its published shape, and that there is one of
    * each of these: `assertPublished`. It talks to nothing else then.
@@ -49,7 +52,7 @@ export function describeProgramCases(
     before(async () => {
       const env: Record<string, string> = {};
       for (const [prefix, options] of Object.entries(parleys)) {
-        const parley = published ? await startRecorded(options) : await startParley(options);
+        const parley = await start(options);
         started.push(parley);
         env[`${prefix}ADDRESS`] = parley.address;
         env[`${prefix}KEY`] = parley.key;
@@ -78,6 +81,11 @@ export function describeProgramCases(
         await ended;
         assertPublished(exchanges.flat(), published);
       });
+    }
+
+    function start(options: ParleyOptions | (() => Promise<Parley>)): Promise<Parley> {
+      if (typeof options === 'function') return options();
+      return published ? startRecorded(options) : startParley(options);
     }
 
     async function startRecorded(options: ParleyOptions): Promise<Parley> {

@@ -5,6 +5,7 @@ import { refuse } from '../parse.ts';
 import type { WireMessage } from './message-schema.ts';
 import type { ChatFields, WireStop } from './parameter-schema.ts';
 import type { Place } from './place.ts';
+import { checkServerTools } from './server-tool-rules.ts';
 import { willThink } from './thinking.ts';
 import { checkTools } from './tool-rules.ts';
 
@@ -17,6 +18,7 @@ export function checkParameters(fields: ChatFields, entry: ModelEntry, place: Pl
   checkStop(fields.stop, place('stop'));
   checkLogitBias(fields.logit_bias, place('logit_bias'));
   checkTools(fields, entry, place);
+  checkServerTools(fields, entry, place);
   checkThinking(fields, entry, place);
   checkResponseFormat(fields, entry, place);
   if (fields.top_logprobs && fields.logprobs !== true) {

@@ -11,6 +11,7 @@ import {
 } from '../../core/limits.ts';
 import { listOf } from '../list-of.ts';
 import type { WireMessage } from './message-schema.ts';
+import { SearchOptions } from './search-options.ts';
 
 // What the chat completions interface and the native one say alike, with documented types and ranges.
 
@@ -33,16 +34,6 @@ const Tool = z.object({
     parameters: JsonObject.nullish(),
     strict: z.boolean().nullish(),
   }),
-});
-
-const SearchOptions = z.object({
-  forced_search: z.boolean().nullish(),
-  search_strategy: z.enum(['turbo', 'max', 'agent', 'agent_max', 'standard', 'pro']).nullish(),
-  enable_search_extension: z.boolean().nullish(),
-  enable_source: z.boolean().nullish(),
-  enable_citation: z.boolean().nullish(),
-  citation_format: z.string().nullish(),
-  prepend_search_result: z.boolean().nullish(),
 });
 
 const ResponseFormat = z.discriminatedUnion('type', [

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { collect } from '../../../generation/collect.ts';
 import { createSseParser } from '../../../lib/sse.ts';
+import { serverWork, workEvents } from '../../fields/__fixtures__/server-work.ts';
 import { encode } from './encode.ts';
 import { chatCompletionStream } from './stream.ts';
 
@@ -27,32 +28,42 @@ const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
   fc
     .tuple(
       fc.array(
-        fc.tuple(
-          blocks,
-          fc.array(
-            fc.tuple(
-              fc.string({ unit: 'grapheme' }),
-              fc.option(fc.array(tokens, { maxLength: 2 }), { nil: undefined }),
+        fc.oneof(
+          {
+            arbitrary: fc.tuple(
+              blocks,
+              fc.array(
+                fc.tuple(
+                  fc.string({ unit: 'grapheme' }),
+                  fc.option(fc.array(tokens, { maxLength: 2 }), { nil: undefined }),
+                ),
+                { maxLength: 4 },
+              ),
             ),
-            { maxLength: 4 },
-          ),
+            weight: 3,
+          },
+          serverWork,
         ),
         { maxLength: 4 },
       ),
       fc.constantFrom('stop', 'length', 'tool-calls'),
     )
     .map(([all, reason]) => [
-      ...all.flatMap(([block, deltas], index): GenerationEvent[] => [
-        { type: 'block-start', choice, index, block },
-        ...deltas.map(([text, logprobs]): GenerationEvent => ({
-          type: 'block-delta',
-          choice,
-          index,
-          text,
-          ...(logprobs && block.type === 'text' ? { logprobs } : {}),
-        })),
-        { type: 'block-end', choice, index },
-      ]),
+      ...all.flatMap((part, index): GenerationEvent[] => {
+        if (!Array.isArray(part)) return workEvents(part, { choice, index });
+        const [block, deltas] = part;
+        return [
+          { type: 'block-start', choice, index, block },
+          ...deltas.map(([text, logprobs]): GenerationEvent => ({
+            type: 'block-delta',
+            choice,
+            index,
+            text,
+            ...(logprobs && block.type === 'text' ? { logprobs } : {}),
+          })),
+          { type: 'block-end', choice, index },
+        ];
+      }),
       { type: 'choice-end', choice, reason },
     ]);
 

@@ -4,7 +4,7 @@ import type { ChatCompletionWire } from './schema.ts';
 /** Known fields that this version does not honour although they ask for another answer. */
 export function ignoredFields(wire: ChatCompletionWire): readonly string[] {
   return [
-    ...ignoredWishes(wire),
+    ...ignoredWishes(wire, { tellsSources: false, isStreamed: wire.stream === true }),
     ...(wire.modalities?.includes('audio') ? ['modalities'] : []),
     ...(wire.audio ? ['audio'] : []),
   ];

@@ -70,6 +70,7 @@ describe('the prompts of a request', () => {
 
   test('are refused where there is nothing, too many, or of two kinds', () => {
     refused({ prompt: '' }, 'prompt', /must not be empty/);
+    refused({ prompt: 'a', enable_search: true }, 'enable_search', /^This model does not support enable_search\. /);
     refused({ prompt: [] }, 'prompt', /^prompt must be a string/);
     refused({}, 'prompt', /^prompt must be a string/);
     refused({ prompt: Array.from({ length: 17 }, () => 'a') }, 'prompt', /a list of 1 to 16/);

@@ -1,4 +1,5 @@
 import { checkLogitBias, checkStop } from '../../fields/parameter-rules.ts';
+import { noSearch } from '../../fields/server-tool-rules.ts';
 import { refuse } from '../../parse.ts';
 import { promptsOf } from './decode.ts';
 import type { CompletionWire } from './schema.ts';
@@ -9,6 +10,7 @@ import type { CompletionWire } from './schema.ts';
  * @throws ServiceError `invalid-request` naming the field.
  */
 export function checkRules(wire: CompletionWire): void {
+  if (wire.enable_search === true) throw refuse('enable_search', noSearch('enable_search'), true);
   checkStop(wire.stop, 'stop');
   checkLogitBias(wire.logit_bias, 'logit_bias');
   const { n, best_of: bestOf } = wire;

@@ -27,6 +27,7 @@ export const CompletionBody = z.object({
   model: z.string().min(1),
   prompt: Prompt,
   suffix: z.string().nullish(),
+  enable_search: PARAMETERS.enable_search,
   max_tokens: PARAMETERS.max_tokens,
   temperature: PARAMETERS.temperature,
   top_p: PARAMETERS.top_p,

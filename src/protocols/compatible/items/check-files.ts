@@ -47,6 +47,7 @@ function filesIn(item: WireItem, at: string): readonly Named[] {
     case 'function_call':
     case 'reasoning':
     case 'item_reference':
+    case 'server_call':
     case 'other':
       return [];
   }

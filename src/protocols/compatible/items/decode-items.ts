@@ -17,7 +17,8 @@ interface Turn {
 
 /**
  * A history in the words of generation, without what system and developer say (`systemParts`). A call joins the assistant's
- * message before it, a thought what follows it; results stand right behind their calls, wherever they were sent. Results of
+ * message before it, a thought what follows it; results stand right behind their calls, wherever they were sent. Work on our
+ * side is a call with its result. Results of
  * calls that are not there any more, thoughts that nothing follows, and items of other kinds are left out.
  */
 export function decodeItems(items: readonly WireItem[]): readonly Message[] {
@@ -34,7 +35,7 @@ export function decodeItems(items: readonly WireItem[]): readonly Message[] {
     return turn;
   };
 
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
     switch (item.type) {
       case 'message':
         if (item.role === 'assistant') {
@@ -64,6 +65,15 @@ export function decodeItems(items: readonly WireItem[]): readonly Message[] {
           .get(item.call_id)
           ?.results.push({ role: 'tool', toolCallId: item.call_id, content: decodeContent(item.output) });
         break;
+      case 'server_call': {
+        if (!open || open.results.length > 0) open = say('assistant', []);
+        open.thoughts.push(...thoughts.splice(0));
+        // The item's own id is another one each time it is sent: the same history is to make the same prompt.
+        const id = `${item.of}_${index}`;
+        open.calls.push({ id, name: item.name, arguments: item.arguments });
+        open.results.push({ role: 'tool', toolCallId: id, content: [{ type: 'text', text: item.result }] });
+        break;
+      }
       case 'item_reference':
       case 'other':
     }

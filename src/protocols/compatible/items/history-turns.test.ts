@@ -4,7 +4,7 @@ import { historyTurns } from './history-turns.ts';
 import { AnyItem } from './item-schema.ts';
 import type { WireItem } from './item-schema.ts';
 
-/** One letter an item: u(ser), a(ssistant), s(ystem), c(all), r(esult), t(hought). */
+/** One letter an item: u(ser), a(ssistant), s(ystem), c(all), r(esult), t(hought), w(ork on our side). */
 const SHAPES: Readonly<Record<string, unknown>> = {
   u: { role: 'user', content: '' },
   a: { role: 'assistant', content: '' },
@@ -12,11 +12,19 @@ const SHAPES: Readonly<Record<string, unknown>> = {
   c: { type: 'function_call', call_id: 'x', name: 'f', arguments: '' },
   r: { type: 'function_call_output', call_id: 'x', output: '' },
   t: { type: 'reasoning', summary: [] },
+  w: { type: 'web_search_call', id: 'w', action: { query: '' } },
 };
 const items = (letters: string): readonly WireItem[] => [...letters].map((letter) => AnyItem.parse(SHAPES[letter]));
 const letterOf = (item: WireItem): string => {
   if (item.type === 'message') return item.role.charAt(0);
-  return { function_call: 'c', function_call_output: 'r', reasoning: 't', item_reference: '?', other: '?' }[item.type];
+  return {
+    function_call: 'c',
+    function_call_output: 'r',
+    reasoning: 't',
+    server_call: 'w',
+    item_reference: '?',
+    other: '?',
+  }[item.type];
 };
 
 describe('what a history is without its oldest turns', () => {
@@ -25,6 +33,7 @@ describe('what a history is without its oldest turns', () => {
     ['suasua', '', ['suasua', 'ssua', 'ss']],
     ['uucrtcraua', '', ['uucrtcraua', 'ua', '']],
     ['aua', '', ['aua', 'ua', '']],
+    ['utwwaua', '', ['utwwaua', 'ua', '']],
     ['usua', '', ['usua', 's']],
     ['', '', ['']],
     ['s', '', ['s']],

@@ -5,6 +5,7 @@ const PREFIXES = new Map([
   ['function_call_output', 'fco_'],
   ['reasoning', 'rs_'],
   ['web_search_call', 'ws_'],
+  ['web_extractor_call', 'we_'],
   ['file_search_call', 'fs_'],
   ['code_interpreter_call', 'ci_'],
   ['mcp_call', 'mcp_'],

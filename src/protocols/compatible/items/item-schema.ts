@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { PARTS_MAX } from '../../../core/limits.ts';
 import { isPresent } from '../../../lib/present.ts';
+import { chosenBy } from '../../chosen-by.ts';
 import { listOf } from '../../list-of.ts';
 import { isPlainObject } from '../../parse.ts';
+import { CodeCallItem, ExtractorCallItem, SearchCallItem } from './server-call-item.ts';
 
 // Items as wire.md E6.3 has them and as clients send back what they were told. Only what is read stands here: an item is
 // kept as it was sent, with everything else in it. Clients write null for "not set", so every optional field may be null.
@@ -71,6 +73,10 @@ const OtherItem = z
   .transform(({ type }) => ({ type: 'other' as const, of: type }));
 
 const SCHEMAS = new Map<unknown, z.ZodType<WireItem>>([
+  // What has another form came from elsewhere: it is kept like anything that ran there.
+  ['web_search_call', z.union([SearchCallItem, OtherItem])],
+  ['web_extractor_call', z.union([ExtractorCallItem, OtherItem])],
+  ['code_interpreter_call', z.union([CodeCallItem, OtherItem])],
   ['message', MessageItem],
   ['function_call', CallItem],
   ['function_call_output', ResultItem],
@@ -84,6 +90,9 @@ export type WireItem =
   | z.output<typeof ResultItem>
   | z.output<typeof ThoughtItem>
   | z.output<typeof ReferenceItem>
+  | z.output<typeof SearchCallItem>
+  | z.output<typeof ExtractorCallItem>
+  | z.output<typeof CodeCallItem>
   | z.output<typeof OtherItem>;
 
 export type WireContent = z.output<typeof Content>;
@@ -105,18 +114,8 @@ export function referredTo(value: unknown): string | undefined {
   return data?.id;
 }
 
-function itemBy(choose: (value: unknown) => z.ZodType<WireItem>) {
-  return z.unknown().transform((value, context): WireItem => {
-    const parsed = choose(value).safeParse(value);
-    if (parsed.success) return parsed.data;
-    const [issue] = parsed.error.issues;
-    if (issue) context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue);
-    return z.NEVER;
-  });
-}
-
 /** Everything that the responses interface takes as input. */
-export const AnyItem = itemBy(schemaOf);
+export const AnyItem = chosenBy(schemaOf);
 
 /** Specification, "Conversation item": messages and nothing else. */
-export const MessageOnly = itemBy(() => MessageItem);
+export const MessageOnly = chosenBy(() => MessageItem);

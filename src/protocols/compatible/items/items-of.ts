@@ -60,6 +60,7 @@ function checkItem(item: WireItem, at: string): void {
       throw refuse(at, 'item_reference is not allowed here');
     case 'function_call':
     case 'reasoning':
+    case 'server_call':
     case 'other':
   }
 }
@@ -91,7 +92,7 @@ function checkContent(content: WireContent, at: string): void {
 
 /** Own keys are copied as they are, so `__proto__` is one like any other. */
 function withId(sent: Record<string, unknown>, item: WireItem, ids: Pick<Ids, 'sortable'>): Item {
-  const type = item.type === 'other' ? item.of : item.type;
+  const type = item.type === 'other' || item.type === 'server_call' ? item.of : item.type;
   const id = ids.sortable(itemPrefix(type));
   const own = { type, id, ...stated(sent, item) };
   const rest = Object.fromEntries(Object.entries(sent).filter(([name]) => !Object.hasOwn(own, name)));

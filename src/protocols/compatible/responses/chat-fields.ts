@@ -1,8 +1,9 @@
 import type { ChatFields } from '../../fields/parameter-schema.ts';
 import type { Place } from '../../fields/place.ts';
 import { placeIn } from './place.ts';
-import { isFunctionTool, LOGPROBS_INCLUDE } from './schema.ts';
-import type { ResponseWire, WireFunctionTool } from './schema.ts';
+import { isAllowedTools, offeredFunctions, offeredKinds, requiresCall } from './offered-tools.ts';
+import { LOGPROBS_INCLUDE } from './schema.ts';
+import type { ResponseWire } from './schema.ts';
 
 /** A request in the words that the chat interfaces share, and where each of them stands in it. */
 export interface SharedFields {
@@ -12,7 +13,7 @@ export interface SharedFields {
 
 /** Rules, decoding and what is ignored are the same as there. `messages` is empty: items are this interface's own. */
 export function chatFields(wire: ResponseWire): SharedFields {
-  const offered = offeredTools(wire);
+  const offered = offeredFunctions(wire);
   const { effort } = wire.reasoning ?? {};
   const isWithLogprobs = wire.include?.includes(LOGPROBS_INCLUDE) === true;
   return {
@@ -28,7 +29,7 @@ export function chatFields(wire: ResponseWire): SharedFields {
         type: 'function',
         function: { name, description, parameters, strict },
       })),
-      tool_choice: choiceOf(wire.tool_choice),
+      tool_choice: choiceOf(wire, offered.length),
       parallel_tool_calls: wire.parallel_tool_calls,
       // These clients put the pieces of arguments together themselves.
       tool_stream: true,
@@ -44,30 +45,10 @@ export function chatFields(wire: ResponseWire): SharedFields {
   };
 }
 
-interface Offered {
-  readonly tool: WireFunctionTool;
-  /** Among all tools of the request. */
-  readonly index: number;
-}
-
-/** Functions, of which `allowed_tools` may name some; anything else runs elsewhere. */
-function offeredTools({ tools, tool_choice: choice }: ResponseWire): readonly Offered[] {
-  const functions = (tools ?? []).flatMap((tool, index): Offered[] => (isFunctionTool(tool) ? [{ tool, index }] : []));
-  const allowed = allowedNames(choice);
-  return allowed ? functions.filter(({ tool }) => allowed.has(tool.name)) : functions;
-}
-
-export function allowedNames(choice: ResponseWire['tool_choice']): ReadonlySet<string> | undefined {
-  if (!isAllowedTools(choice)) return undefined;
-  return new Set(choice.tools.flatMap(({ type, name }) => (type === 'function' && name ? [name] : [])));
-}
-
-type AllowedTools = Extract<ResponseWire['tool_choice'], { readonly mode: 'auto' | 'required' }>;
-
-const isAllowedTools = (choice: ResponseWire['tool_choice']): choice is AllowedTools =>
-  typeof choice === 'object' && choice?.type === 'allowed_tools';
-
-function choiceOf(choice: ResponseWire['tool_choice']): ChatFields['tool_choice'] {
+/** Which of the functions; of tools that run here server-tools.ts says the same. */
+function choiceOf(wire: ResponseWire, functions: number): ChatFields['tool_choice'] {
+  const { tool_choice: choice } = wire;
+  if (requiresCall(choice) && functions === 0 && offeredKinds(wire).size > 0) return 'auto';
   if (typeof choice !== 'object' || choice === null) return choice;
   if (isAllowedTools(choice)) return choice.mode;
   return choice.type === 'function' && typeof choice['name'] === 'string'

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { createSseParser } from '../../../lib/sse.ts';
+import { citedDeltas, citedPlaces, serverWork, workEvents } from '../../fields/__fixtures__/server-work.ts';
 import { told } from './__fixtures__/told.ts';
 import type { ResponseEvent } from './response-event.ts';
 import { responseStream } from './stream.ts';
@@ -29,22 +30,29 @@ const pieces = fc.tuple(
 
 const streams = fc
   .tuple(
-    fc.array(fc.tuple(blocks, fc.array(pieces, { maxLength: 4 })), { maxLength: 5 }),
+    fc.array(
+      fc.oneof({ arbitrary: fc.tuple(blocks, fc.array(pieces, { maxLength: 4 }), citedPlaces), weight: 2 }, serverWork),
+      { maxLength: 5 },
+    ),
     fc.constantFrom('stop', 'length', 'tool-calls'),
   )
   .map(([all, reason]): GenerationEvent[] => [
     { type: 'start', inputTokens: 3, cachedTokens: 0 },
-    ...all.flatMap(([block, deltas], index): GenerationEvent[] => [
-      { type: 'block-start', choice: 0, index, block },
-      ...deltas.map(([text, logprobs]): GenerationEvent => ({
-        type: 'block-delta',
-        choice: 0,
-        index,
-        text,
-        ...(logprobs && block.type === 'text' ? { logprobs } : {}),
-      })),
-      { type: 'block-end', choice: 0, index },
-    ]),
+    ...all.flatMap((part, index): GenerationEvent[] => {
+      const at = { choice: 0, index };
+      if (!Array.isArray(part)) return workEvents(part, at);
+      const [block, deltas, places] = part;
+      const isText = block.type === 'text';
+      const texts = deltas.map(([text]) => text);
+      return [
+        { type: 'block-start', ...at, block },
+        ...citedDeltas(texts, isText ? places : [], at).map((event, piece): GenerationEvent => {
+          const logprobs = deltas[piece]?.[1];
+          return logprobs && isText && event.type === 'block-delta' ? { ...event, logprobs } : event;
+        }),
+        { type: 'block-end', ...at },
+      ];
+    }),
     { type: 'choice-end', choice: 0, reason },
     { type: 'end', usage: { promptTokens: 3, cachedTokens: 0, completionTokens: 5 } },
   ]);
@@ -116,6 +124,7 @@ function accumulate(all: readonly Told[]): Fields[] {
   const items: Fields[] = [];
   const texts: string[] = [];
   const logprobs: unknown[][] = [];
+  const annotations: unknown[][] = [];
   for (const event of all) {
     const at = event.output_index ?? -1;
     const item = items[at];
@@ -124,6 +133,7 @@ function accumulate(all: readonly Told[]): Fields[] {
       items.push(event['item'] as Fields);
       texts.push('');
       logprobs.push([]);
+      annotations.push([]);
       continue;
     }
     if (at < 0) continue;
@@ -132,11 +142,19 @@ function accumulate(all: readonly Told[]): Fields[] {
     if (event.type.endsWith('.delta')) {
       texts[at] += String(event['delta']);
       logprobs[at]?.push(...((event['logprobs'] as unknown[] | undefined) ?? []));
-    } else if (event.type.endsWith('_text.done')) assert.equal(event['text'], texts[at]);
+    } else if (event.type.endsWith('annotation.added')) {
+      assert.equal(event['annotation_index'], annotations[at]?.length);
+      annotations[at]?.push(event['annotation']);
+    } else if (event.type.endsWith('_code.done')) assert.equal(event['code'], texts[at]);
+    else if (WORK_STATES.test(event.type)) assert.equal(item['status'], 'in_progress');
+    else if (event.type.endsWith('_text.done')) assert.equal(event['text'], texts[at]);
     else if (event.type.endsWith('_arguments.done')) assert.equal(event['arguments'], texts[at]);
     else if (event.type === 'response.output_item.done') {
-      const { status } = event['item'] as Fields;
-      const done = filled(item, texts[at] ?? '', logprobs[at] ?? []);
+      const told = event['item'] as Fields;
+      const { status } = told;
+      const done = WORK.test(String(item['type']))
+        ? { ...told, type: item['type'], id: item['id'], ...(item['code'] === undefined ? {} : { code: texts[at] }) }
+        : filled(item, { text: texts[at] ?? '', logprobs: logprobs[at] ?? [], annotations: annotations[at] ?? [] });
       items[at] = status === undefined ? done : { ...done, status };
       assert.deepEqual(event['item'], items[at]);
     }
@@ -144,9 +162,18 @@ function accumulate(all: readonly Told[]): Fields[] {
   return items;
 }
 
-function filled(item: Fields, text: string, logprobs: readonly unknown[]): Fields {
+/** Work on our side, what came of it is told when it is done. */
+const WORK = /^(?:web_search|web_extractor|code_interpreter)_call$/;
+const WORK_STATES = /_call\.(?:in_progress|searching|interpreting|completed)$/;
+
+interface AddedUp {
+  readonly text: string;
+  readonly logprobs: readonly unknown[];
+  readonly annotations: readonly unknown[];
+}
+
+function filled(item: Fields, { text, logprobs, annotations }: AddedUp): Fields {
   if (item['type'] === 'reasoning') return { ...item, summary: [{ type: 'summary_text', text }] };
-  if (item['type'] === 'message')
-    return { ...item, content: [{ type: 'output_text', text, annotations: [], logprobs }] };
+  if (item['type'] === 'message') return { ...item, content: [{ type: 'output_text', text, annotations, logprobs }] };
   return { ...item, arguments: text };
 }

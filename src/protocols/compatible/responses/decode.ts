@@ -9,6 +9,7 @@ import { historyTurns } from '../items/history-turns.ts';
 import type { WireItem } from '../items/item-schema.ts';
 import { chatFields } from './chat-fields.ts';
 import type { ResponseWire } from './schema.ts';
+import { serverToolsOf } from './server-tools.ts';
 
 /** What is there already, and what is said now. */
 export interface TurnItems {
@@ -29,7 +30,8 @@ export function decode(
 ): DecodedTurn {
   const { fields, place } = chatFields(wire);
   const turns = historyTurns(history, input);
-  const request = { ...decodeChat(wire.model, fields, place), ...present({ further }) };
+  const serverTools = serverToolsOf(wire);
+  const request = { ...decodeChat(wire.model, fields, place), ...present({ serverTools, further }) };
   return {
     turns: turns.count,
     without: (dropped) => ({ ...request, messages: messagesOf(wire, [...turns.without(dropped), ...input]) }),

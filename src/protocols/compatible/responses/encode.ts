@@ -5,6 +5,7 @@ import { codeAndMessage } from '../errors.ts';
 import type { ResponseHead } from './head.ts';
 import { NOTHING, outputItem } from './output-item.ts';
 import type { OutputItem, Said } from './output-item.ts';
+import { SERVER_ITEM_TYPES, serverItem } from './server-item.ts';
 import { encodeUsage } from './usage.ts';
 
 export type ResponseObject = Readonly<Record<string, unknown>> & {
@@ -16,10 +17,12 @@ export type ResponseObject = Readonly<Record<string, unknown>> & {
 /** The whole answer. @param completedAt Unix seconds. */
 export function encode(head: ResponseHead, { choices, usage }: GenerationResult, completedAt: number): ResponseObject {
   const { blocks = [], reason = 'stop' } = choices[0] ?? {};
-  const said = blocks.filter((block) => block.type !== 'server-call').filter(saysSomething);
+  const said = blocks.filter((block) => block.type === 'server-call' || saysSomething(block));
   const told = lacksAnswer(said, reason) ? [...said, EMPTY] : said;
   const output = told.map((block, index) =>
-    outputItem(block, block, { head, index }, index === told.length - 1 ? LAST_STATUS[reason] : 'completed'),
+    block.type === 'server-call'
+      ? serverItem(block.call, block.result, { head, index })
+      : outputItem(block, block, { head, index }, index === told.length - 1 ? LAST_STATUS[reason] : 'completed'),
   );
   const isCut = reason === 'length';
   return tell(head, {
@@ -37,7 +40,8 @@ export const saysSomething = (block: Block & Said): boolean =>
 
 /** What is complete and neither says nor calls anything is a message all the same: agents take it for unfinished otherwise. */
 export const lacksAnswer = (told: readonly { readonly type: string }[], reason: FinishReason): boolean =>
-  reason !== 'length' && told.every(({ type }) => type === 'reasoning');
+  reason !== 'length' &&
+  told.every(({ type }) => type === 'reasoning' || type === 'server-call' || SERVER_ITEM_TYPES.has(type));
 
 const EMPTY: Block & Said = { type: 'text', ...NOTHING };
 

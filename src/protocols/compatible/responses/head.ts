@@ -1,6 +1,7 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { isFunctionTool } from './schema.ts';
-import type { ResponseWire, WireTool } from './schema.ts';
+import type { ResponseWire } from './schema.ts';
+import { isFunctionTool } from './tool-schema.ts';
+import type { WireTool } from './tool-schema.ts';
 
 /** What every object of one response repeats. */
 export interface ResponseHead {

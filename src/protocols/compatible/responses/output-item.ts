@@ -1,4 +1,5 @@
 import type { Block, TokenLogprob } from '../../../core/event.ts';
+import type { Citation } from '../../../core/server-tools.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import { itemPrefix } from '../items/item-prefixes.ts';
 import { outputId } from './head.ts';
@@ -10,6 +11,7 @@ export type OutputStatus = 'in_progress' | 'completed' | 'incomplete';
 export interface Said {
   readonly text: string;
   readonly logprobs: readonly TokenLogprob[];
+  readonly citations?: readonly Citation[];
 }
 
 export type OutputItem = { readonly type: string; readonly id: string } & Readonly<Record<string, unknown>>;
@@ -59,11 +61,20 @@ export const NOTHING: Said = { text: '', logprobs: [] };
 
 export const summaryPart = (text: string): object => ({ type: 'summary_text', text });
 
-export const textPart = ({ text, logprobs }: Said): object => ({
+export const textPart = ({ text, logprobs, citations = [] }: Said): object => ({
   type: 'output_text',
   text,
-  annotations: [],
+  annotations: citations.map(annotation),
   logprobs: tellLogprobs(logprobs),
+});
+
+/** What a sentence rests on. Places are counted in code points, as the clients of this interface count. */
+export const annotation = ({ source: { url, title }, start, end }: Citation): object => ({
+  type: 'url_citation',
+  start_index: start,
+  end_index: end,
+  url,
+  title,
 });
 
 export const tellLogprobs = (logprobs: readonly TokenLogprob[]): readonly unknown[] =>

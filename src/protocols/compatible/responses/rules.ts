@@ -5,9 +5,10 @@ import { checkParameters } from '../../fields/parameter-rules.ts';
 import { CONTENT } from '../../fields/texts.ts';
 import { refuse } from '../../parse.ts';
 import type { WireItem } from '../items/item-schema.ts';
-import { allowedNames, chatFields } from './chat-fields.ts';
-import { isFunctionTool } from './schema.ts';
+import { chatFields } from './chat-fields.ts';
+import { allowedKinds, allowedNames, forcedKind, givenKinds } from './offered-tools.ts';
 import type { ResponseWire } from './schema.ts';
+import { isFunctionTool, serverToolOf } from './tool-schema.ts';
 
 /**
  * Rules of wire.md E6.3 that no single field can tell.
@@ -27,13 +28,27 @@ export function checkRules(wire: ResponseWire): void {
   const isEmpty = !isPresent(input) || input === '' || (Array.isArray(input) && input.length === 0);
   if (isEmpty && !isChained)
     throw refuse('input', 'input must say something, or go on from a conversation or response');
-  checkAllowed(wire);
+  checkChoice(wire);
+  checkExtractor(wire);
 }
 
-function checkAllowed({ tools, tool_choice: choice }: ResponseWire): void {
+function checkChoice({ tools, tool_choice: choice }: ResponseWire): void {
   const known = new Set((tools ?? []).filter(isFunctionTool).map(({ name }) => name));
   const foreign = [...(allowedNames(choice) ?? [])].find((name) => !known.has(name));
   if (foreign !== undefined) throw refuse('tool_choice.tools', 'tool_choice allows a function that is not among tools');
+  const given = givenKinds(tools);
+  if ([...(allowedKinds(choice) ?? [])].some((kind) => !given.has(kind)))
+    throw refuse('tool_choice.tools', 'tool_choice allows a tool that is not among tools');
+  const forced = forcedKind(choice);
+  if (forced && !given.has(forced)) throw refuse('tool_choice', 'tool_choice names a tool that is not among tools');
+}
+
+/** Pages are read that a search found. */
+function checkExtractor({ tools }: ResponseWire): void {
+  const given = givenKinds(tools);
+  if (!given.has('pages') || given.has('search')) return;
+  const index = (tools ?? []).findIndex(({ type }) => serverToolOf(type) === 'pages');
+  throw refuse(`tools[${index}].type`, 'web_extractor needs web_search among tools');
 }
 
 /**

@@ -1,37 +1,15 @@
 import { z } from 'zod';
 import type { ModelEntry } from '../../../catalogue/model.ts';
-import { INCLUDES_MAX, SCHEMA_NAME_CHARACTERS_MAX, TOOLS_MAX, TOOL_NAME_CHARACTERS_MAX } from '../../../core/limits.ts';
+import { INCLUDES_MAX, SCHEMA_NAME_CHARACTERS_MAX, TOOLS_MAX } from '../../../core/limits.ts';
 import { JsonObject, PARAMETERS } from '../../fields/parameter-schema.ts';
 import { parameterTexts, textsAt } from '../../fields/texts.ts';
 import { listOf } from '../../list-of.ts';
-import { isPlainObject } from '../../parse.ts';
 import type { RuleTexts } from '../../parse.ts';
 import { placeIn } from './place.ts';
+import { FunctionName, otherThan, Tool } from './tool-schema.ts';
 
 // Shape and documented ranges of wire.md E6.3. Clients write null for "not set", so every optional field may be null.
 // Rules between fields stand in rules.ts; `input` is looked into by items/.
-
-const FunctionName = z
-  .string()
-  .max(TOOL_NAME_CHARACTERS_MAX)
-  .regex(/^[A-Za-z0-9_-]+$/);
-
-const FunctionTool = z.object({
-  type: z.literal('function'),
-  name: FunctionName,
-  description: z.string().nullish(),
-  parameters: JsonObject.nullish(),
-  strict: z.boolean().nullish(),
-});
-
-type Named = Readonly<Record<string, unknown>> & { readonly type: string };
-
-/** Taken over whole: its fields are not ours to know. */
-const otherThan = (...types: readonly string[]) =>
-  z.custom<Named>(
-    (value) => isPlainObject(value) && typeof value['type'] === 'string' && !types.includes(value['type']),
-    'must be an object with a type',
-  );
 
 const ToolChoice = z.union([
   z.enum(['auto', 'none', 'required']),
@@ -61,8 +39,14 @@ const TextFormat = z.discriminatedUnion('type', [
 
 const Conversation = z.union([z.string().min(1), z.object({ id: z.string().min(1) })]);
 
-/** Includes of this interface; what is not among them is no field of any answer. */
 export const LOGPROBS_INCLUDE = 'message.output_text.logprobs';
+
+/** Includes of this interface; what is not among them is no field of any answer. The last two are told in any case. */
+export const INCLUDES: ReadonlySet<string> = new Set([
+  LOGPROBS_INCLUDE,
+  'web_search_call.action.sources',
+  'code_interpreter_call.outputs',
+]);
 
 export const ResponseBody = z.object({
   model: z.string().min(1),
@@ -73,7 +57,7 @@ export const ResponseBody = z.object({
   store: z.boolean().nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_obfuscation: z.boolean().nullish() }).nullish(),
-  tools: listOf(z.union([FunctionTool, otherThan('function')]), { max: TOOLS_MAX }).nullish(),
+  tools: listOf(Tool, { max: TOOLS_MAX }).nullish(),
   tool_choice: ToolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   max_tool_calls: z.int().min(1).nullish(),
@@ -107,13 +91,9 @@ export const ResponseBody = z.object({
 });
 
 export type ResponseWire = z.output<typeof ResponseBody>;
-export type WireFunctionTool = z.output<typeof FunctionTool>;
-export type WireTool = NonNullable<ResponseWire['tools']>[number];
 
 /** Which model is asked comes first: its own limits stand in the texts of what follows. */
 export const ModelOnly = ResponseBody.pick({ model: true });
-
-export const isFunctionTool = (tool: WireTool): tool is WireFunctionTool => tool.type === 'function';
 
 /** wire.md 1.7, with the limits of this model. */
 export const responseTexts = (entry: ModelEntry): RuleTexts => ({

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../core/error.ts';
 import type { Block, TokenLogprob } from '../../../core/event.ts';
+import type { Citation, ServerCall, ServerCallResult } from '../../../core/server-tools.ts';
 import { assert } from '../../../lib/assert.ts';
 import { escapeLineEnds, sseComment } from '../../../lib/sse.ts';
 import { numberedFrame } from '../../numbered-frame.ts';
@@ -8,9 +9,19 @@ import { status } from '../errors.ts';
 import { encodeBegun, encodeFailed, lacksAnswer, LAST_STATUS } from './encode.ts';
 import type { ResponseObject } from './encode.ts';
 import type { ResponseHead } from './head.ts';
-import { itemId, NOTHING, openedItem, outputItem, summaryPart, tellLogprobs, textPart } from './output-item.ts';
+import {
+  annotation,
+  itemId,
+  NOTHING,
+  openedItem,
+  outputItem,
+  summaryPart,
+  tellLogprobs,
+  textPart,
+} from './output-item.ts';
 import type { OutputItem, OutputStatus, Said } from './output-item.ts';
 import type { ResponseEvent } from './response-event.ts';
+import { framesAfter, framesBefore, openedServerItem, serverItem } from './server-item.ts';
 
 export interface ResponseEncoder extends StreamEncoder<ResponseEvent> {
   /** The object that `fail` tells. */
@@ -34,6 +45,8 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
   let open: OpenItem | undefined;
   /** What has begun and has said nothing yet: until it does, the item before it may still be the last. */
   let waiting: Block | undefined;
+  /** What is done on our side, and has no result yet. */
+  let work: ServerCall | undefined;
 
   const frame = (type: string, facts: object, code = 200): string => {
     const data = { type, ...facts, sequence_number: sequence };
@@ -53,7 +66,7 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
     open = createOpenItem(block, itemId(block, place), place.index);
     waiting = undefined;
     const added = frame('response.output_item.added', { output_index: place.index, item: openedItem(block, place) });
-    return closed + added + open.frames.opened.map(([type, facts]) => frame(type, facts)).join('');
+    return closed + added + tellAll(open.frames.opened);
   };
 
   const delta = (text: string, logprobs: readonly TokenLogprob[]): string => {
@@ -68,15 +81,53 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
     },"sequence_number":${before}}\n\n`;
   };
 
+  const cite = (citations: readonly Citation[]): string => {
+    // Of a text that stayed empty there is nothing to cite.
+    if (!open || waiting) return '';
+    const first = open.cite(citations);
+    const place = { item_id: open.id, output_index: output.length, content_index: 0 };
+    return citations
+      .map((each, at) =>
+        frame('response.output_text.annotation.added', {
+          ...place,
+          annotation_index: first + at,
+          annotation: annotation(each),
+        }),
+      )
+      .join('');
+  };
+
+  const beginWork = (call: ServerCall): string => {
+    const closed = closeItem('completed');
+    waiting = undefined;
+    const index = output.length;
+    const item = openedServerItem(call, { head, index });
+    work = call;
+    const added = frame('response.output_item.added', { output_index: index, item });
+    return closed + added + tellAll(framesBefore(call, { item_id: item.id, output_index: index }));
+  };
+
+  const endWork = (result: ServerCallResult): string => {
+    assert(work, 'a result comes after its call');
+    const index = output.length;
+    const item = serverItem(work, result, { head, index });
+    const told = tellAll(framesAfter(work, result, { item_id: item.id, output_index: index }));
+    output.push(item);
+    work = undefined;
+    return told + frame('response.output_item.done', { output_index: index, item });
+  };
+
+  const tellAll = (frames: readonly Frame[]): string => frames.map(([type, facts]) => frame(type, facts)).join('');
+
   const closeItem = (as: OutputStatus): string => {
     if (!open) return '';
     const said = open.said();
     const item = outputItem(open.block, said, { head, index: output.length }, as);
-    const closing = open.frames.closed(said).map(([type, facts]) => frame(type, facts));
+    const closing = tellAll(open.frames.closed(said));
     const done = frame('response.output_item.done', { output_index: output.length, item });
     output.push(item);
     open = undefined;
-    return closing.join('') + done;
+    return closing + done;
   };
 
   const encodeEvent = (event: ResponseEvent): string => {
@@ -87,11 +138,13 @@ export function responseStream(head: ResponseHead, { begunAt }: { readonly begun
         waiting = event.block;
         return event.block.type === 'tool-call' ? openItem(event.block) : '';
       case 'block-delta':
-        return delta(event.text, event.logprobs ?? []);
+        return delta(event.text, event.logprobs ?? []) + (event.citations ? cite(event.citations) : '');
       case 'block-end':
-      case 'server-call':
-      case 'server-result':
         return '';
+      case 'server-call':
+        return beginWork(event.call);
+      case 'server-result':
+        return endWork(event.result);
       case 'choice-end': {
         const as = LAST_STATUS[event.reason];
         const closed = closeItem(as);
@@ -132,12 +185,15 @@ type Frame = readonly [type: string, facts: object];
 /** An item that is being told. */
 interface OpenItem {
   readonly block: Block;
+  readonly id: string;
   readonly frames: { readonly opened: readonly Frame[]; closed(said: Said): readonly Frame[] };
   /** Of a delta's frame, from behind its id to the text. */
   readonly beforeDelta: string;
   /** Whether a delta tells log probabilities. */
   readonly hasLogprobs: boolean;
   say(text: string, logprobs: readonly TokenLogprob[]): void;
+  /** @returns the position of the first of these among all. */
+  cite(citations: readonly Citation[]): number;
   said(): Said;
 }
 
@@ -145,10 +201,12 @@ function createOpenItem(block: Block, id: string, index: number): OpenItem {
   const place = { item_id: id, output_index: index };
   const pieces: string[] = [];
   const tokens: TokenLogprob[] = [];
+  const cited: Citation[] = [];
   const { name, frames } = framesOf(block, place);
   const facts = JSON.stringify({ type: `${name}.delta`, ...frames.place }).slice(0, -1);
   return {
     block,
+    id,
     frames,
     beforeDelta: `\nevent:${name}.delta\n:HTTP_STATUS/200\ndata:${facts},"delta":`,
     hasLogprobs: block.type === 'text',
@@ -156,7 +214,8 @@ function createOpenItem(block: Block, id: string, index: number): OpenItem {
       pieces.push(text);
       if (logprobs.length > 0) tokens.push(...logprobs);
     },
-    said: () => ({ text: pieces.join(''), logprobs: tokens }),
+    cite: (citations) => cited.push(...citations) - citations.length,
+    said: () => ({ text: pieces.join(''), logprobs: tokens, citations: cited }),
   };
 }
 

@@ -1,7 +1,14 @@
 import type { Usage } from '../../../core/event.ts';
+import type { ServerToolUse } from '../../../core/server-tools.ts';
 
-/** wire.md E6.4. `x_tools` counts tools that were used; none runs here. */
-export function encodeUsage({ promptTokens, cachedTokens, completionTokens, reasoningTokens = 0 }: Usage): object {
+/** wire.md E6.4. `x_tools` counts tools that were used here. */
+export function encodeUsage({
+  promptTokens,
+  cachedTokens,
+  completionTokens,
+  reasoningTokens = 0,
+  serverTools,
+}: Usage): object {
   const counts = {
     input_tokens: promptTokens,
     output_tokens: completionTokens,
@@ -14,5 +21,12 @@ export function encodeUsage({ promptTokens, cachedTokens, completionTokens, reas
     output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: counts.total_tokens,
     x_details: [{ ...counts, x_billing_type: 'response_api' }],
+    ...(serverTools ? { x_tools: toolsOf(serverTools) } : {}),
   };
 }
+
+const toolsOf = ({ searches, pages, programs }: ServerToolUse): object => ({
+  ...(searches > 0 ? { web_search: { count: searches } } : {}),
+  ...(pages > 0 ? { web_extractor: { count: pages } } : {}),
+  ...(programs > 0 ? { code_interpreter: { count: programs } } : {}),
+});

@@ -2,9 +2,11 @@ import type { Message, Part, Tool, ToolCall } from '../../../core/message.ts';
 import { NO_STOP } from '../../../core/request.ts';
 import type { GenerationRequest, OutputFormat, ToolUse } from '../../../core/request.ts';
 import { present } from '../../../lib/present.ts';
+import { isPastResult, isPastUse, pastCall, pastText } from './past-blocks.ts';
 import { isSilent, prefillOf } from './prefill.ts';
 import { isCustom } from './schema.ts';
 import type { CustomTool, InnerBlock, MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
+import { serverToolsOf } from './server-tools.ts';
 import { decodeThinking } from './thinking.ts';
 
 /** The wire's words in ours. The wire was checked by schema.ts and rules.ts. */
@@ -32,6 +34,7 @@ export function decodePrompt(wire: PromptWire): GenerationRequest {
     ...(thinking ? { thinking, preserveThinking: true } : {}),
     ...present({
       toolUse: decodeToolUse(wire),
+      serverTools: serverToolsOf(wire),
       outputFormat: decodeFormat(wire),
     }),
   };
@@ -53,7 +56,9 @@ function decodeTurns(turns: readonly WireTurn[]): readonly Message[] {
   }
   const messages = runs.map(join);
   const last = messages.at(-1);
-  return last && prefillOf(turns).length > 0 ? messages.with(-1, { ...last, partial: true }) : messages;
+  return last?.role === 'assistant' && prefillOf(turns).length > 0
+    ? messages.with(-1, { ...last, partial: true })
+    : messages;
 }
 
 /** Of all at once: one by one, each would copy what came before it. */
@@ -77,10 +82,31 @@ function join(run: readonly [Message, ...Message[]]): Message {
 
 function decodeTurn({ role, content }: WireTurn): readonly Message[] {
   if (typeof content === 'string') return [{ role, content: [textPart(content)] }];
-  return role === 'assistant' ? [decodeAssistant(content)] : decodeUser(role, content);
+  return role === 'assistant' ? decodeAssistant(content) : decodeUser(role, content);
 }
 
-function decodeAssistant(blocks: readonly WireBlock[]): Message {
+/** Work on our side stands between messages: a call, and its result as data. */
+function decodeAssistant(blocks: readonly WireBlock[]): readonly Message[] {
+  if (!blocks.some(isPastResult)) return [decodeSaid(blocks)];
+  const uses = new Map(blocks.filter(isPastUse).map((use) => [use.id, use]));
+  const messages: Message[] = [];
+  let said: WireBlock[] = [];
+  for (const block of blocks) {
+    if (!isPastResult(block)) {
+      said.push(block);
+      continue;
+    }
+    const { toolCalls = [], ...message } = decodeSaid(said);
+    messages.push(
+      { ...message, toolCalls: [...toolCalls, pastCall(block, uses.get(block.tool_use_id))] },
+      { role: 'tool', toolCallId: block.tool_use_id, content: [textPart(pastText(block))] },
+    );
+    said = [];
+  }
+  return said.some(({ type }) => type !== 'server_tool_use') ? [...messages, decodeSaid(said)] : messages;
+}
+
+function decodeSaid(blocks: readonly WireBlock[]): Message {
   const thoughts = blocks.flatMap((block) => (block.type === 'thinking' ? [block.thinking.toWellFormed()] : []));
   const toolCalls = blocks.flatMap((block): ToolCall[] =>
     block.type === 'tool_use'
@@ -208,7 +234,12 @@ function decodeToolUse({ tools, tool_choice: choice }: PromptWire): ToolUse | un
   if (custom.length === 0 || choice?.type === 'none') return undefined;
   return {
     tools: custom,
-    choice: choice?.type === 'tool' ? { name: choice.name } : choice?.type === 'any' ? 'required' : 'auto',
+    choice:
+      choice?.type === 'tool' && custom.some(({ name }) => name === choice.name)
+        ? { name: choice.name }
+        : choice?.type === 'any'
+          ? 'required'
+          : 'auto',
     isParallel: choice?.disable_parallel_tool_use !== true,
     // These clients put the pieces of an input together themselves.
     streamsComplex: true,

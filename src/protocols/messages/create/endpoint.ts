@@ -2,6 +2,7 @@ import type { Catalogue } from '../../../catalogue/model.ts';
 import { ASKED_CHARS_MAX } from '../../../core/limits.ts';
 import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import { json, stream } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { ignoredHeader } from '../../ignored.ts';
@@ -19,12 +20,13 @@ export interface MessagesNeeds {
   readonly generate: Generate;
   /** The one in force now: it changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
+  readonly clock: Pick<Clock, 'now'>;
   /** Unknown fields are 400 instead of being named in x-parley-ignored. */
   readonly strict?: boolean;
 }
 
 /** POST /apps/anthropic/v1/messages (E3). */
-export function messagesCreate({ generate, catalogue, strict = false }: MessagesNeeds): Endpoint {
+export function messagesCreate({ generate, catalogue, clock, strict = false }: MessagesNeeds): Endpoint {
   return {
     operation: 'messages.create',
     method: 'POST',
@@ -40,7 +42,7 @@ export function messagesCreate({ generate, catalogue, strict = false }: Messages
       const wire = withDefaultThinking(said, entry);
       checkMessagesRules(wire, entry);
 
-      const head = { requestId: context.requestId, model };
+      const head = { requestId: context.requestId, model, startedAt: clock.now() };
       const { batches, ignored } = await generate(decode(wire), { interface: 'messages' }, context);
       const headers = ignoredHeader([...ignoredFields(wire, ignored), ...unknown]);
       if (wire.stream === true) return stream(batches, messageStream(head), headers);

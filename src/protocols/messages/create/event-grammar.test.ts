@@ -4,10 +4,11 @@ import fc from 'fast-check';
 import type { Block, FinishReason, GenerationEvent } from '../../../core/event.ts';
 import { collect } from '../../../generation/collect.ts';
 import { createSseParser } from '../../../lib/sse.ts';
+import { citedDeltas, citedPlaces, serverWork, workEvents } from '../../fields/__fixtures__/server-work.ts';
 import { encode } from './encode.ts';
 import { messageStream } from './stream.ts';
 
-const head = { requestId: 'r', model: 'm' };
+const head = { requestId: 'r', model: 'm', startedAt: 0 };
 
 const block: fc.Arbitrary<Block> = fc.oneof(
   fc.constant<Block>({ type: 'text' }),
@@ -15,22 +16,28 @@ const block: fc.Arbitrary<Block> = fc.oneof(
   fc.record({ type: fc.constant('tool-call' as const), id: fc.string(), name: fc.string() }),
 );
 
-/** Blocks in any order, with pieces of any size; the pieces of a call make an object, or are cut off. */
+const said = fc.tuple(block, fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 4 }), fc.nat(6), citedPlaces);
+
+/** Blocks and work on our side in any order, with pieces of any size; the pieces of a call make an object, or are cut off. */
 const streams = fc
   .tuple(
-    fc.array(fc.tuple(block, fc.array(fc.string({ unit: 'grapheme' }), { maxLength: 4 }), fc.nat(6)), { maxLength: 6 }),
+    fc.array(fc.oneof({ arbitrary: said, weight: 2 }, serverWork), { maxLength: 6 }),
     fc.constantFrom<FinishReason>('stop', 'length', 'tool-calls'),
     fc.option(fc.string(), { nil: undefined }),
     fc.nat(9),
   )
-  .map(([blocks, reason, stop, cachedTokens]): GenerationEvent[] => [
+  .map(([parts, reason, stop, cachedTokens]): GenerationEvent[] => [
     { type: 'start', inputTokens: 9, cachedTokens },
-    ...blocks.flatMap(([each, texts, cut], index): GenerationEvent[] => {
+    ...parts.flatMap((part, index): GenerationEvent[] => {
+      if (!Array.isArray(part)) return workEvents(part, { choice: 0, index });
+      const [each, texts, cut, places] = part;
       const json = JSON.stringify({ a: texts });
       const pieces = each.type === 'tool-call' ? [json.slice(0, cut), json.slice(cut)] : texts;
       return [
         { type: 'block-start', choice: 0, index, block: each },
-        ...pieces.map((text): GenerationEvent => ({ type: 'block-delta', choice: 0, index, text })),
+        ...(each.type === 'text'
+          ? citedDeltas(pieces, places, { choice: 0, index })
+          : pieces.map((text): GenerationEvent => ({ type: 'block-delta', choice: 0, index, text }))),
         { type: 'block-end', choice: 0, index },
       ];
     }),
@@ -49,6 +56,7 @@ interface WireBlock {
   thinking?: string;
   signature?: string;
   input?: unknown;
+  citations?: unknown[];
 }
 
 interface WireEvent {
@@ -56,7 +64,10 @@ interface WireEvent {
   readonly index?: number;
   readonly message?: { readonly content: WireBlock[]; readonly usage: object };
   readonly content_block?: WireBlock;
-  readonly delta?: Readonly<Record<string, string | null>>;
+  readonly delta?: Readonly<Record<string, string | null>> & {
+    readonly citation?: unknown;
+    readonly container?: unknown;
+  };
   readonly usage?: object;
 }
 
@@ -92,18 +103,24 @@ function accumulate(bytes: string): object {
         assert.ok(state === 'in' && open && event.delta);
         assert.equal(event.index, message.content.length);
         open.deltas++;
-        const { type, text, thinking, signature, partial_json: json } = event.delta;
+        const { type, text, thinking, signature, partial_json: json, citation } = event.delta;
         if (type === 'text_delta') open.block.text += text ?? '';
         else if (type === 'thinking_delta') open.block.thinking += thinking ?? '';
         else if (type === 'signature_delta') open.block.signature = signature ?? '';
+        else if (type === 'citations_delta') (open.block.citations ??= []).push(citation);
         else if (type === 'input_json_delta') open.json += json ?? '';
         else assert.fail(`a delta of type ${type}`);
         break;
       }
       case 'content_block_stop':
         assert.ok(open);
-        assert.ok(open.deltas > 0 || open.block.type === 'tool_use', 'a block is opened by its first delta');
-        if (open.block.type === 'tool_use') open.block.input = JSON.parse(open.json === '' ? '{}' : open.json);
+        assert.ok(
+          open.deltas > 0 || /tool_(?:use|result)$/.test(open.block.type),
+          'a block is opened by its first delta',
+        );
+        if (open.block.type === 'server_tool_use') assert.equal(open.deltas, 1, 'an input is told at once');
+        if (open.block.type.endsWith('_result')) assert.equal(open.deltas, 0, 'a result is told whole');
+        if (open.block.type.endsWith('tool_use')) open.block.input = JSON.parse(open.json === '' ? '{}' : open.json);
         message.content.push(open.block);
         open = undefined;
         break;

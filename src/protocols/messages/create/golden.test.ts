@@ -17,7 +17,11 @@ const isWriting = process.env['GOLDEN'] === '1';
 for (const name of readdirSync(folder)) {
   const at = (file: string): string => join(folder, name, file);
   const { wire, unknown } = parseBody(MessagesBody, JSON.parse(readFileSync(at('request.json'), 'utf8')));
-  const head = { requestId: '00000000-0000-4000-8000-000000000000', model: wire.model };
+  const head = {
+    requestId: '00000000-0000-4000-8000-000000000000',
+    model: wire.model,
+    startedAt: Date.UTC(2026, 0, 1),
+  };
   const events = readFileSync(at('events.jsonl'), 'utf8')
     .trim()
     .split('\n')

@@ -3,6 +3,8 @@ export interface MessageHead {
   readonly requestId: string;
   /** As the caller wrote it. */
   readonly model: string;
+  /** UTC milliseconds. */
+  readonly startedAt: number;
 }
 
 export const messageId = ({ requestId }: MessageHead): string => `msg_${requestId}`;

@@ -1,6 +1,9 @@
 import { isPresent } from '../../../lib/present.ts';
-import { isCustom, isServerBlock } from './schema.ts';
+import { isPastUse } from './past-blocks.ts';
+import { isCustom, isServerBlock, isServerTool } from './schema.ts';
 import type { InnerBlock, PromptWire } from './schema.ts';
+import type { ServerToolName } from './server-tool-schema.ts';
+import { ignoredInTools, serverToolsIn } from './server-tools.ts';
 import { decodeThinking, ignoredThinking } from './thinking.ts';
 
 /**
@@ -13,37 +16,65 @@ export function ignoredFields(wire: PromptWire, unheard: readonly string[]): rea
   const keepsThoughts = decodeThinking(wire) !== undefined && !unheard.includes('preserve_thinking');
   const hearsMarks = !unheard.includes('cache_control');
   return [
-    ...unheard.filter((name) => !ABILITIES.has(name)),
+    ...unheard.filter((name) => !ABILITIES.has(name) && !UNHEARD_TOOLS.has(name)),
     ...ignoredThinking(wire, !unheard.includes('thinking')),
     ...(!keepsThoughts && blocks.some(({ block }) => block.type === 'thinking') ? ['messages.content.thinking'] : []),
     ...(unheard.includes('response_format') ? ['output_config.format'] : []),
     ...(hearsMarks ? ignoredMarks(wire, blocks) : ['cache_control']),
-    ...(wire.tools ?? []).flatMap((tool, index) => (isCustom(tool) ? [] : [`tools[${index}]`])),
-    ...blocks.flatMap(({ at, block }) => (isLeftOut(block) ? [at] : [])),
+    ...(wire.tools ?? []).flatMap((tool, index) => {
+      const isHeard = isServerTool(tool)
+        ? !unheard.some((name) => UNHEARD_TOOLS.get(name) === tool.name)
+        : isCustom(tool);
+      return isHeard ? [] : [`tools[${index}]`];
+    }),
+    ...ignoredInTools(wire),
+    ...blocks.flatMap((placed) => (isLeftOut(placed, wire) ? [placed.at] : [])),
     ...(wire.mcp_servers?.length ? ['mcp_servers'] : []),
-    ...(isPresent(wire.container) ? ['container'] : []),
     ...(isPresent(wire.context_management) ? ['context_management'] : []),
   ];
 }
+
+/** Of generation's words, those for tools that run here. */
+const UNHEARD_TOOLS: ReadonlyMap<string, ServerToolName> = new Map([
+  ['enable_search', 'web_search'],
+  ['web_extractor', 'web_fetch'],
+  ['enable_code_interpreter', 'code_execution'],
+]);
 
 const ABILITIES = new Set(['thinking', 'preserve_thinking', 'response_format', 'cache_control']);
 
 interface PlacedBlock {
   readonly at: string;
+  readonly role: PromptWire['messages'][number]['role'];
   readonly block: InnerBlock;
 }
 
-function blocksOf({ content }: PromptWire['messages'][number], index: number): readonly PlacedBlock[] {
+function blocksOf({ role, content }: PromptWire['messages'][number], index: number): readonly PlacedBlock[] {
   if (typeof content === 'string') return [];
   return content.flatMap((block, position): PlacedBlock[] => {
     const at = `messages[${index}].content[${position}]`;
     const inner = block.type === 'tool_result' && typeof block.content === 'object' ? (block.content ?? []) : [];
-    return [{ at, block }, ...inner.map((each, place) => ({ at: `${at}.content[${place}]`, block: each }))];
+    return [{ at, role, block }, ...inner.map((each, place) => ({ at: `${at}.content[${place}]`, role, block: each }))];
   });
 }
 
-const isLeftOut = ({ type }: InnerBlock): boolean =>
-  isServerBlock(type) || type === 'redacted_thinking' || type === 'browser_state';
+function isLeftOut({ role, block }: PlacedBlock, wire: PromptWire): boolean {
+  switch (block.type) {
+    case 'container_upload':
+      return role !== 'user' || !serverToolsIn(wire).some(({ name }) => name === 'code_execution');
+    case 'server_tool_use':
+      return role !== 'assistant' || !isPastUse(block);
+    case 'web_search_tool_result':
+    case 'web_fetch_tool_result':
+    case 'code_execution_tool_result':
+      return role !== 'assistant';
+    case 'redacted_thinking':
+    case 'browser_state':
+      return true;
+    default:
+      return isServerBlock(block);
+  }
+}
 
 /** Marks on what is no text, and wishes for another time than the one that there is. */
 function ignoredMarks(wire: PromptWire, blocks: readonly PlacedBlock[]): readonly string[] {

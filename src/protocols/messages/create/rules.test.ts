@@ -179,9 +179,9 @@ const REFUSED: readonly (readonly [object, string, string])[] = [
   [
     { tools: [tool('get weather')] },
     'tools[0].name',
-    "a tool's name has 1 to 512 letters, digits, underscores or hyphens (tools[0].name",
+    'tools[0].name must have 1 to 512 letters, digits, underscores or hyphens, got a string of 11 characters.',
   ],
-  [{ tools: [tool('')] }, 'tools[0].name', "a tool's name has 1 to 512"],
+  [{ tools: [tool('')] }, 'tools[0].name', 'tools[0].name must have 1 to 512'],
   [
     { tools: [{ type: 'function', function: { name: 'f' } }] },
     'tools[0].type',
@@ -262,19 +262,19 @@ const REFUSED: readonly (readonly [object, string, string])[] = [
   ],
   [
     {
-      tools: [tool('f'), { type: 'web_search_20250305', name: 'search' }],
-      tool_choice: { type: 'tool', name: 'search' },
+      tools: [tool('f'), { type: 'memory_20250818', name: 'memory' }],
+      tool_choice: { type: 'tool', name: 'memory' },
     },
     'tool_choice',
-    'tool_choice forces the tool search, which does not run here (tool_choice)',
+    'tool_choice forces the tool memory, which does not run here (tool_choice)',
   ],
   [
-    { tools: [{ type: 'web_search_20250305', name: 'search' }], tool_choice: { type: 'tool', name: 'search' } },
+    { tools: [{ type: 'memory_20250818', name: 'memory' }], tool_choice: { type: 'tool', name: 'memory' } },
     'tool_choice',
-    'tool_choice forces the tool search, which does not run here (tool_choice)',
+    'tool_choice forces the tool memory, which does not run here (tool_choice)',
   ],
   [
-    { tools: [{ type: 'web_search_20250305', name: 'search' }], tool_choice: { type: 'any' } },
+    { tools: [{ type: 'memory_20250818', name: 'memory' }], tool_choice: { type: 'any' } },
     'tool_choice',
     'tool_choice needs tools that run here: none of these does (tool_choice)',
   ],
@@ -433,14 +433,14 @@ describe('told as not honoured is', () => {
     ],
     [
       'a tool of the platform’s',
-      { tools: [tool('f'), { type: 'web_search_20250305', name: 'web_search', max_uses: 5 }] },
+      { tools: [tool('f'), { type: 'memory_20250818', name: 'memory' }] },
       nothing,
       ['tools[1]'],
     ],
     [
       'what such tools said',
       answers(
-        { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+        { type: 'server_tool_use', id: 's', name: 'bash_code_execution', input: {} },
         { type: 'redacted_thinking', data: 'x' },
         text('b'),
       ),
@@ -461,7 +461,7 @@ describe('told as not honoured is', () => {
       'servers, containers and what edits the context',
       { mcp_servers: [{ url: 'https://x' }], container: 'c', context_management: { edits: [] } },
       nothing,
-      ['mcp_servers', 'container', 'context_management'],
+      ['container', 'mcp_servers', 'context_management'],
     ],
     ['no empty list of servers', { mcp_servers: [], container: null, context_management: null }, nothing, nothing],
     ['a limit that was lowered', {}, ['max_tokens(clamped)', 'top_k'], ['max_tokens(clamped)', 'top_k']],

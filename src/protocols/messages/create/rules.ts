@@ -3,8 +3,9 @@ import { ServiceError } from '../../../core/error.ts';
 import { CACHE_MARKS_MAX, STOP_CODE_POINTS_MAX } from '../../../core/limits.ts';
 import { refuse } from '../../parse.ts';
 import { prefillOf } from './prefill.ts';
-import { isCustom, isServerBlock } from './schema.ts';
-import type { MessagesWire, PromptWire, WireBlock, WireTurn } from './schema.ts';
+import { isCustom, isServerBlock, isServerTool } from './schema.ts';
+import type { MessagesWire, PromptWire, WireBlock, WireTool, WireTurn } from './schema.ts';
+import { servedVersions } from './server-tool-schema.ts';
 import { willThink } from './thinking.ts';
 
 /**
@@ -40,7 +41,7 @@ function checkTurns({ messages }: PromptWire, entry: ModelEntry): void {
   let isAnswered = false;
   for (const [index, turn] of messages.entries()) {
     const blocks = blocksOf(turn);
-    if (turn.role === 'user' && typeof turn.content === 'object' && blocks.every(({ type }) => isServerBlock(type)))
+    if (turn.role === 'user' && typeof turn.content === 'object' && blocks.every(isServerBlock))
       throw refuse(`messages[${index}].content`, 'a user message must have content');
     for (const [position, block] of blocks.entries()) {
       checkBlock(turn.role, block, { at: `messages[${index}].content[${position}]`, open, entry });
@@ -118,9 +119,11 @@ function checkDocument(source: string, at: string): void {
 
 function checkTools(wire: PromptWire, entry: ModelEntry): void {
   const names = new Set<string>();
-  const others = (wire.tools ?? []).flatMap((tool) => (isCustom(tool) ? [] : [tool.name ?? tool.type]));
-  for (const [index, tool] of (wire.tools ?? []).entries()) {
-    if (!isCustom(tool)) continue;
+  const all = wire.tools ?? [];
+  const others = all.flatMap((tool) => (isCustom(tool) || isServerTool(tool) ? [] : [tool.name ?? tool.type]));
+  for (const [index, tool] of all.entries()) {
+    checkServerTool(tool, `tools[${index}]`);
+    if (!isCustom(tool) && !isServerTool(tool)) continue;
     if (names.has(tool.name)) throw refuse(`tools[${index}].name`, 'tool names must be unique', tool.name);
     names.add(tool.name);
   }
@@ -134,6 +137,16 @@ function checkTools(wire: PromptWire, entry: ModelEntry): void {
   if (choice.type === 'tool' && !names.has(choice.name))
     throw refuse('tool_choice.name', 'tool_choice names a tool that is not among tools', choice.name);
   if (willThink(wire, entry)) throw refuse('tool_choice', 'tool_choice cannot force a tool while thinking is on');
+}
+
+function checkServerTool(tool: WireTool, at: string): void {
+  const type = tool.type ?? 'custom';
+  const served = servedVersions(type);
+  if (served && !served.includes(type))
+    throw refuse(`${at}.type`, `this version of the tool does not run here; use ${served.join(' or ')}`, type);
+  if (!isServerTool(tool) || tool.name === 'code_execution') return;
+  if (tool.allowed_domains?.length && tool.blocked_domains?.length)
+    throw refuse(`${at}.blocked_domains`, 'allowed_domains and blocked_domains cannot be used together');
 }
 
 const hasCalls = (turn: WireTurn | undefined): boolean =>

@@ -8,8 +8,12 @@ import {
   TOOL_NAME_CHARACTERS_MAX,
 } from '../../../core/limits.ts';
 import { JsonObject } from '../../fields/parameter-schema.ts';
+import { chosenBy } from '../../chosen-by.ts';
 import { listOf } from '../../list-of.ts';
+import { isPlainObject } from '../../parse.ts';
 import type { RuleTexts } from '../../parse.ts';
+import { servedVersions, serverToolSchema } from './server-tool-schema.ts';
+import type { WireServerTool } from './server-tool-schema.ts';
 
 // Shape and ranges of E3 (wire.md E3.1). Clients write null for "not set", so every optional field may be null.
 // What the content of a list may be depends on who speaks: see rules.ts.
@@ -18,7 +22,13 @@ import type { RuleTexts } from '../../parse.ts';
 const CacheControl = z.object({ type: z.literal('ephemeral'), ttl: z.enum(['5m', '1h']).nullish() });
 const marked = { cache_control: CacheControl.nullish() };
 
-const Text = z.object({ type: z.literal('text'), text: z.string(), ...marked });
+const Text = z.object({
+  type: z.literal('text'),
+  text: z.string(),
+  /** Of an earlier answer: what it rested on stands in the results. */
+  citations: z.unknown().optional(),
+  ...marked,
+});
 
 const Image = z.object({
   type: z.literal('image'),
@@ -56,10 +66,6 @@ const Video = z.object({ type: z.enum(['video', 'audio']) });
 
 /** What a client keeps of tools, searches and summaries that ran elsewhere. */
 const SERVER_BLOCKS = [
-  'server_tool_use',
-  'web_search_tool_result',
-  'web_fetch_tool_result',
-  'code_execution_tool_result',
   'bash_code_execution_tool_result',
   'text_editor_code_execution_tool_result',
   'tool_search_tool_result',
@@ -67,13 +73,32 @@ const SERVER_BLOCKS = [
   'mcp_tool_result',
   'mcp_tool_listing',
   'advisor_tool_result',
-  'container_upload',
   'compaction',
   'fallback',
   'tool_addition',
   'tool_removal',
 ] as const;
 const ServerBlock = z.object({ type: z.enum(SERVER_BLOCKS) });
+
+/** What ran here, or on a service that speaks this interface. */
+const ServerUse = z.object({
+  type: z.literal('server_tool_use'),
+  id: z.string().min(1),
+  name: z.string(),
+  input: z.unknown(),
+  caller: z.unknown().optional(),
+  ...marked,
+});
+const ServerResult = z.object({
+  type: z.enum(['web_search_tool_result', 'web_fetch_tool_result', 'code_execution_tool_result']),
+  tool_use_id: z.string().min(1),
+  content: z.unknown(),
+  caller: z.unknown().optional(),
+  ...marked,
+});
+
+/** A file for the programs of this answer. */
+const Upload = z.object({ type: z.literal('container_upload'), file_id: z.string().min(1), ...marked });
 
 /** A tool that a client's own search found; every tool is offered from the start. */
 const ToolReference = z.object({ type: z.literal('tool_reference'), tool_name: z.string() });
@@ -113,6 +138,9 @@ const Block = z.discriminatedUnion('type', [
   SearchResult,
   Video,
   ServerBlock,
+  ServerUse,
+  ServerResult,
+  Upload,
   ToolUse,
   ToolResult,
   Thinking,
@@ -124,23 +152,35 @@ const Message = z.object({
   content: z.union([z.string(), listOf(Block, { max: PARTS_MAX })]),
 });
 
-const ToolName = z
-  .string()
-  .max(TOOL_NAME_CHARACTERS_MAX)
-  .regex(/^[A-Za-z0-9_-]+$/);
+const NAME = new RegExp(`^[A-Za-z0-9_-]{1,${TOOL_NAME_CHARACTERS_MAX}}$`);
 
-/** A tool of the caller's own, or one that the platform would run: of the latter only name and type matter here. */
-const Tool = z.union([
-  z.object({
-    type: z.literal('custom').nullish(),
-    name: ToolName,
-    description: z.string().nullish(),
-    input_schema: JsonObject,
-    strict: z.boolean().nullish(),
-    ...marked,
-  }),
-  z.looseObject({ type: z.string().regex(/_\d{8}$|^mcp_toolset$|^tool_search_tool_/), name: z.string().nullish() }),
-]);
+const ToolName = z.string().refine((name) => NAME.test(name), {
+  message: `must have 1 to ${TOOL_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens`,
+});
+
+const CustomTool = z.object({
+  type: z.literal('custom').nullish(),
+  name: ToolName,
+  description: z.string().nullish(),
+  input_schema: JsonObject,
+  strict: z.boolean().nullish(),
+  ...marked,
+});
+
+/** One that the platform would run: only name and type matter here. */
+const OtherTool = z.looseObject({
+  type: z.string().regex(/_\d{8}$|^mcp_toolset$|^tool_search_tool_/),
+  name: z.string().nullish(),
+});
+
+type AnyTool = z.output<typeof CustomTool> | WireServerTool | z.output<typeof OtherTool>;
+
+/** A tool of the caller's own, one that runs here, or one that the platform would run. */
+const Tool = chosenBy<AnyTool>((value) => {
+  const type = isPlainObject(value) ? value['type'] : undefined;
+  if (typeof type !== 'string' || type === 'custom') return CustomTool;
+  return serverToolSchema(type) ?? OtherTool;
+});
 
 const display = z.enum(['summarized', 'omitted', 'updates', 'full']).nullish();
 
@@ -184,7 +224,9 @@ const FIELDS = {
   /** Marks the last block of the request. */
   cache_control: CacheControl.nullish(),
   mcp_servers: z.array(z.unknown()).nullish(),
-  container: z.unknown().optional(),
+  container: z
+    .union([z.string().min(1), z.object({ id: z.string().min(1).nullish(), skills: z.unknown().optional() })])
+    .nullish(),
   context_management: z.unknown().optional(),
 };
 
@@ -225,11 +267,21 @@ type WireResult = Extract<WireBlock, { readonly type: 'tool_result' }>;
 /** Also what stands in the result of a call. */
 export type InnerBlock = WireBlock | Exclude<WireResult['content'], string | null | undefined>[number];
 export type WireTool = z.output<typeof Tool>;
-export type CustomTool = Exclude<WireTool, { readonly type: string; readonly [other: string]: unknown }>;
+export type CustomTool = z.output<typeof CustomTool>;
+
+export const isServerTool = (tool: WireTool): tool is WireServerTool =>
+  servedVersions(tool.type ?? '')?.some((type) => type === tool.type) === true;
 
 export const isCustom = (tool: WireTool): tool is CustomTool => (tool.type ?? 'custom') === 'custom';
 
-export const isServerBlock = (type: InnerBlock['type']): boolean => SERVER_BLOCKS.some((each) => each === type);
+/** Blocks that say nothing of what a user wants. */
+export const isServerBlock = ({ type }: InnerBlock): boolean =>
+  SERVER_BLOCKS.some((each) => each === type) ||
+  type === 'server_tool_use' ||
+  type === 'web_search_tool_result' ||
+  type === 'web_fetch_tool_result' ||
+  type === 'code_execution_tool_result' ||
+  type === 'container_upload';
 
 /** Which model is asked comes first: its own limits stand in the texts of what follows. */
 export const ModelOnly = z.object({ model: FIELDS.model });
@@ -248,5 +300,4 @@ export const messagesTexts = ({ contextTokens }: ModelEntry): RuleTexts => ({
   stop_sequences: `stop_sequences must be a list of at most ${STOP_SEQUENCES_MAX} strings`,
   'stop_sequences[]': 'a stop sequence must not be empty',
   'thinking.budget_tokens': 'budget_tokens must be a whole number of at least 1',
-  'tools[].name': `a tool's name has 1 to ${TOOL_NAME_CHARACTERS_MAX} letters, digits, underscores or hyphens`,
 });

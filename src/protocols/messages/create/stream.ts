@@ -1,9 +1,13 @@
 import type { Block, GenerationEvent } from '../../../core/event.ts';
 import { ServiceError } from '../../../core/error.ts';
+import type { Citation, ServerCall } from '../../../core/server-tools.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
 import { errorBody } from '../errors.ts';
+import { citedPieces } from './cited-text.ts';
+import { containerOf } from './container.ts';
 import { messageId } from './head.ts';
 import type { MessageHead } from './head.ts';
+import { citationBlock, openedServerUse, serverInput, serverResult } from './server-blocks.ts';
 import { signatureOf } from './signature.ts';
 import { encodeStop } from './stop-reason.ts';
 import { encodeUsage } from './usage.ts';
@@ -15,7 +19,7 @@ const PING = 'event: ping\ndata: {"type":"ping"}\n\n';
 
 /**
  * Events as wire.md E3.3 has them. A block of text or thought is opened by its first piece, so that one which stays empty
- * is never seen; a call is opened by its name.
+ * is never seen; a call is opened by its name. A result of work on our side is told whole as its block begins.
  */
 export function messageStream(head: MessageHead): StreamEncoder<GenerationEvent> {
   let block: Block | undefined;
@@ -23,6 +27,9 @@ export function messageStream(head: MessageHead): StreamEncoder<GenerationEvent>
   let open = -1;
   let blocks = 0;
   let thought = '';
+  /** What a block of text said so far. */
+  let told = '';
+  const calls: ServerCall[] = [];
   let last: ChoiceEnd | undefined;
   let isEnded = false;
 
@@ -36,14 +43,38 @@ export function messageStream(head: MessageHead): StreamEncoder<GenerationEvent>
     block = next;
     open = -1;
     thought = '';
+    told = '';
     return next.type === 'tool-call' ? openBlock({ type: 'tool_use', id: next.id, name: next.name, input: {} }) : '';
   };
 
-  const encodeDelta = ({ text }: Delta): string => {
-    if (text === '' || !block) return '';
+  const encodeText = (text: string): string =>
+    text === ''
+      ? ''
+      : (open < 0 ? openBlock({ type: 'text', text: '' }) : '') + delta(open, 'text_delta', 'text', text);
+
+  /** A block ends with the sentence that cites; what follows is of another one. */
+  const encodeCited = (text: string, citations: readonly Citation[]): string => {
+    const pieces = citedPieces(text, citations, Array.from(told).length);
+    let said = '';
+    for (const piece of pieces) {
+      said += encodeText(piece.text);
+      if (piece.citations.length === 0 || open < 0) continue;
+      for (const citation of piece.citations.map(citationBlock))
+        said += event('content_block_delta', { index: open, delta: { type: 'citations_delta', citation } });
+      said += encodeEnd();
+      open = -1;
+    }
+    return said;
+  };
+
+  const encodeDelta = ({ text, citations = [] }: Delta): string => {
+    if (!block || (text === '' && citations.length === 0)) return '';
     switch (block.type) {
-      case 'text':
-        return (open < 0 ? openBlock({ type: 'text', text: '' }) : '') + delta(open, 'text_delta', 'text', text);
+      case 'text': {
+        const said = citations.length > 0 ? encodeCited(text, citations) : encodeText(text);
+        told += text;
+        return said;
+      }
       case 'reasoning':
         thought += text;
         return (
@@ -59,6 +90,14 @@ export function messageStream(head: MessageHead): StreamEncoder<GenerationEvent>
     if (open < 0) return '';
     const signed = block?.type === 'reasoning' ? delta(open, 'signature_delta', 'signature', signatureOf(thought)) : '';
     return signed + event('content_block_stop', { index: open });
+  };
+
+  const encodeCall = (id: string, call: ServerCall): string => {
+    calls.push(call);
+    block = undefined;
+    const start = openBlock(openedServerUse(id, call));
+    const input = delta(open, 'input_json_delta', 'partial_json', JSON.stringify(serverInput(call)));
+    return start + input + encodeEnd();
   };
 
   const encodeEvent = (each: GenerationEvent): string => {
@@ -83,19 +122,23 @@ export function messageStream(head: MessageHead): StreamEncoder<GenerationEvent>
       case 'block-end':
         return encodeEnd();
       case 'server-call':
+        return encodeCall(each.id, each.call);
       case 'server-result':
-        return '';
+        block = undefined;
+        return openBlock(serverResult(each.id, each.result)) + encodeEnd();
       case 'choice-end':
         last = each;
         return '';
-      case 'end':
+      case 'end': {
         isEnded = true;
+        const container = containerOf(calls, head);
         return (
           event('message_delta', {
-            delta: encodeStop(last?.reason ?? 'stop', last?.stop),
+            delta: { ...encodeStop(last?.reason ?? 'stop', last?.stop), ...(container ? { container } : {}) },
             usage: encodeUsage(each.usage),
           }) + event('message_stop', {})
         );
+      }
     }
   };
 

@@ -14,6 +14,8 @@ export interface ChoiceSoFar {
   readonly thoughtTokens: number | undefined;
   begin(event: Started): void;
   add(event: Delta): void;
+  /** Programs that are run for it. */
+  run(programs: readonly string[]): void;
   /** There is something that was not taken yet. */
   readonly isNew: boolean;
   take(reason: string): Said;
@@ -26,6 +28,7 @@ export function createChoiceSoFar(index: number, { isIncremental }: { readonly i
   let calls: SaidCall[] = [];
   let callCount = 0;
   let logprobs: TokenLogprob[] = [];
+  let programs: string[] = [];
 
   const addArguments = (more: string): void => {
     const last = calls.at(-1);
@@ -67,14 +70,19 @@ export function createChoiceSoFar(index: number, { isIncremental }: { readonly i
       if (event.logprobs) logprobs.push(...event.logprobs);
       choice.isNew ||= event.text !== '' || (event.logprobs?.length ?? 0) > 0;
     },
+    run(more) {
+      programs.push(...more);
+      choice.isNew ||= more.length > 0;
+    },
     take(reason) {
-      const said: Said = { index, text, thought, calls, logprobs, reason };
+      const said: Said = { index, text, thought, calls, logprobs, programs, reason };
       choice.isNew = false;
       if (isIncremental) {
         text = '';
         thought = thought === undefined ? undefined : '';
         calls = [];
         logprobs = [];
+        programs = [];
       }
       return said;
     },

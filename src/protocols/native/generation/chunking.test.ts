@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { Block, GenerationEvent, TokenLogprob } from '../../../core/event.ts';
 import { collect } from '../../../generation/collect.ts';
 import { createSseParser } from '../../../lib/sse.ts';
+import { serverWork, workEvents } from '../../fields/__fixtures__/server-work.ts';
 import { batchesOf } from './__fixtures__/golden-cases.ts';
 import { encode } from './encode.ts';
 import type { AnswerForm } from './form.ts';
@@ -29,7 +30,11 @@ interface Call {
 }
 
 interface Body {
-  readonly output: { readonly choices: readonly Choice[] };
+  readonly output: {
+    readonly choices: readonly Choice[];
+    readonly search_info?: { readonly search_results: readonly object[]; readonly extra_tool_info?: readonly object[] };
+    readonly tool_info?: readonly object[];
+  };
   readonly usage: { readonly input_tokens: number; readonly output_tokens: number; readonly total_tokens: number };
 }
 
@@ -59,21 +64,27 @@ const delta = fc.record({ text: fc.string({ unit: 'grapheme' }), tokens: fc.nat(
 const choiceEvents = (choice: number): fc.Arbitrary<GenerationEvent[]> =>
   fc
     .tuple(
-      fc.array(fc.tuple(blocks, fc.array(delta, { maxLength: 4 })), { maxLength: 4 }),
+      fc.array(fc.oneof({ arbitrary: fc.tuple(blocks, fc.array(delta, { maxLength: 4 })), weight: 3 }, serverWork), {
+        maxLength: 4,
+      }),
       fc.constantFrom('stop', 'length', 'tool-calls'),
     )
     .map(([all, reason]) => [
-      ...all.flatMap(([block, deltas], index): GenerationEvent[] => [
-        { type: 'block-start', choice, index, block },
-        ...deltas.map(({ logprobs: told, ...said }): GenerationEvent => ({
-          type: 'block-delta',
-          choice,
-          index,
-          ...said,
-          ...(block.type === 'text' ? { logprobs: told } : {}),
-        })),
-        { type: 'block-end', choice, index },
-      ]),
+      ...all.flatMap((part, index): GenerationEvent[] => {
+        if (!Array.isArray(part)) return workEvents(part, { choice, index });
+        const [block, deltas] = part;
+        return [
+          { type: 'block-start', choice, index, block },
+          ...deltas.map(({ logprobs: told, ...said }): GenerationEvent => ({
+            type: 'block-delta',
+            choice,
+            index,
+            ...said,
+            ...(block.type === 'text' ? { logprobs: told } : {}),
+          })),
+          { type: 'block-end', choice, index },
+        ];
+      }),
       { type: 'choice-end', choice, reason },
     ]);
 
@@ -93,11 +104,12 @@ const streams = fc.tuple(fc.nat(3), fc.array(fc.nat(3), { maxLength: 60 }), fc.n
   }),
 );
 
-const formWith = (choices: number, isIncremental: boolean): AnswerForm => ({
+const formWith = (choices: number, isIncremental: boolean, sources: AnswerForm['sources'] = 'none'): AnswerForm => ({
   type: 'message',
   isIncremental,
   hasThought: false,
   hasLogprobs: true,
+  sources,
   choices,
 });
 
@@ -121,6 +133,8 @@ function cut(events: readonly GenerationEvent[], sizes: readonly number[]): Gene
   return batches;
 }
 
+const sourcesTold = fc.constantFrom<AnswerForm['sources'][]>('none', 'beside', 'before');
+
 const sizes = fc.array(fc.nat(7), { minLength: 1 });
 
 const choicesIn = (bodies: readonly Body[], index: number): Choice[] =>
@@ -132,8 +146,8 @@ async function unstreamed(form: AnswerForm, events: readonly GenerationEvent[]):
 
 test('the bytes of an incremental stream do not depend on how the events are cut', () => {
   fc.assert(
-    fc.property(streams, sizes, ({ events, choices }, each) => {
-      const form = formWith(choices, true);
+    fc.property(streams, sizes, sourcesTold, ({ events, choices }, each, sources) => {
+      const form = formWith(choices, true, sources);
       assert.equal(bytesOf(form, cut(events, each)), bytesOf(form, [events]));
     }),
   );
@@ -198,6 +212,46 @@ test('every event counts; the counts only grow, and the last ones of the choices
     { numRuns: 60 },
   );
 });
+
+test('what was found and run is told once, or so far, and at the end as in the unstreamed answer', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      streams,
+      sizes,
+      fc.boolean(),
+      sourcesTold,
+      async ({ events, choices }, each, isIncremental, sources) => {
+        const bodies = bodiesOf(formWith(choices, isIncremental, sources), cut(events, each));
+        const { output } = await unstreamed(formWith(choices, isIncremental, sources), events);
+        const infos = bodies.map((body) => body.output.search_info);
+        const programs = (all: readonly Body[]) => all.flatMap((body) => body.output.tool_info ?? []);
+        if (isIncremental)
+          assert.deepEqual(programs(bodies).toSorted(byCode), [...(output.tool_info ?? [])].toSorted(byCode));
+        switch (sources) {
+          case 'none':
+            assert.ok(infos.every((info) => info === undefined));
+            return;
+          case 'beside':
+            assert.deepEqual(infos.at(-1), output.search_info);
+            return;
+          case 'before': {
+            const alone = bodies.filter(({ usage }) => Object.keys(usage).length === 0);
+            const rest = bodies.filter((body) => !alone.includes(body));
+            assert.ok(rest.every((body) => body.output.search_info?.search_results.length === 0));
+            assert.deepEqual(
+              alone.at(-1)?.output.search_info?.search_results ?? [],
+              output.search_info?.search_results,
+              'the last of these events has all that was found',
+            );
+          }
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+const byCode = (a: object, b: object): number => JSON.stringify(a).localeCompare(JSON.stringify(b));
 
 /** As clients of the platform do: texts and arguments are put behind each other, ids that are not empty replace. */
 function addUp(events: readonly Choice[]): object {

@@ -2,11 +2,18 @@ import type { ChoiceResult, GenerationResult } from '../../../core/result.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import type { AnswerForm } from './form.ts';
 import { encodeBody } from './body.ts';
+import { programOf } from './output.ts';
 import type { Said } from './output.ts';
+import { createFindings } from './search-info.ts';
 
 /** The whole answer, as wire.md 1.3 has it. */
-export const encode = ({ choices, usage }: GenerationResult, form: AnswerForm, requestId: string): object =>
-  encodeBody(choices.map(toSaid), usage, form, requestId);
+export function encode({ choices, usage }: GenerationResult, form: AnswerForm, requestId: string): object {
+  const findings = createFindings();
+  for (const { blocks } of choices)
+    for (const block of blocks) if (block.type === 'server-call') findings.add(block.result);
+  const searchInfo = form.sources === 'none' ? undefined : findings.take();
+  return encodeBody({ said: choices.map(toSaid), searchInfo, usage }, form, requestId);
+}
 
 function toSaid({ blocks, reason }: ChoiceResult, index: number): Said {
   const texts = blocks.filter((block) => block.type === 'text');
@@ -24,6 +31,7 @@ function toSaid({ blocks, reason }: ChoiceResult, index: number): Said {
         function: { name, arguments: text },
       })),
     logprobs: texts.flatMap(({ logprobs }) => logprobs),
+    programs: blocks.flatMap((block) => (block.type === 'server-call' ? programOf(block.call) : [])),
     reason: FINISH_REASONS[reason],
   };
 }

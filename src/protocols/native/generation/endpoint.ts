@@ -5,9 +5,11 @@ import { collect } from '../../../generation/collect.ts';
 import type { Generate } from '../../../generation/generation.ts';
 import type { Translate } from '../../../generation/translation/translation.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { present } from '../../../lib/present.ts';
 import { json, stream } from '../../endpoint.ts';
 import type { Endpoint } from '../../endpoint.ts';
 import { decodeChat } from '../../fields/decode-chat.ts';
+import { decodeServerTools } from '../../fields/decode-server-tools.ts';
 import { translates } from '../../fields/translation-rules.ts';
 import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
@@ -71,7 +73,10 @@ function generation(
       const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => generationTexts(entry), strict });
       const { fields, form } = readFields(wire, entry, { isMultimodal, isStreamed });
 
-      const request = decodeChat(model, { ...fields, logprobs: form.hasLogprobs }, place);
+      const request = {
+        ...decodeChat(model, { ...fields, logprobs: form.hasLogprobs }, place),
+        ...present({ serverTools: decodeServerTools(fields, { tellsSources: true }) }),
+      };
       const { batches, ignored } = await generate(request, { interface: 'native' }, context);
       const headers = ignoredHeader([...ignoredFields(wire, fields, form, ignored), ...unknown]);
       if (isStreamed) {

@@ -15,6 +15,8 @@ export interface AnswerForm {
   /** A thought was asked for, of a model that can think: its field is there, also while it is empty. */
   readonly hasThought: boolean;
   readonly hasLogprobs: boolean;
+  /** Where it says what a search found: beside the answer, in an event before it, or nowhere. */
+  readonly sources: 'none' | 'beside' | 'before';
   readonly choices: number;
 }
 
@@ -47,8 +49,17 @@ export function formOf(
     hasThought,
     // A bare text has no place for them.
     hasLogprobs: parameters.logprobs === true && type !== 'text',
+    sources: sourcesOf(parameters, isStreamed),
     choices: n ?? 1,
   };
+}
+
+function sourcesOf(
+  { enable_search: searches, search_options: options }: ParametersWire,
+  isStreamed: boolean,
+): AnswerForm['sources'] {
+  if (searches !== true || options?.enable_source !== true) return 'none';
+  return isStreamed && options.prepend_search_result === true ? 'before' : 'beside';
 }
 
 function whyMessage(parameters: ParametersWire, hasThought: boolean): string | undefined {

@@ -22,7 +22,10 @@ export function ignoredFields(
     ['parameters.logprobs', parameters?.logprobs === true && !form.hasLogprobs],
   ];
   return [
-    ...[...ignoredNames(fields, unheard), ...ignoredWishes(fields)].map(place),
+    ...[
+      ...ignoredNames(fields, unheard),
+      ...ignoredWishes(fields, { tellsSources: true, isStreamed: fields.stream === true }),
+    ].map(place),
     ...own.filter(([, isIgnored]) => isIgnored).map(([name]) => name),
   ];
 }

@@ -1,4 +1,5 @@
 import type { TokenLogprob } from '../../../core/event.ts';
+import type { ServerCall } from '../../../core/server-tools.ts';
 import { encodeLogprobs } from '../../fields/logprobs.ts';
 import type { AnswerForm } from './form.ts';
 
@@ -18,12 +19,30 @@ export interface Said {
   readonly thought: string | undefined;
   readonly calls: readonly SaidCall[];
   readonly logprobs: readonly TokenLogprob[];
+  /** Programs that were run for it. */
+  readonly programs: readonly string[];
   /** wire.md 1.3: the string "null" while it is being made. */
   readonly reason: string;
 }
 
-/** `output` of wire.md 1.3, 1.4 and 1.8; the role is in every event. */
-export function encodeOutput(all: readonly Said[], form: AnswerForm): object {
+/**
+ * `output` of wire.md 1.3, 1.4 and 1.8; the role is in every event.
+ *
+ * @param searchInfo What is said of a search, where something is.
+ */
+export function encodeOutput(all: readonly Said[], form: AnswerForm, searchInfo?: object): object {
+  const programs = all.flatMap((said) => said.programs);
+  return {
+    ...encodeAnswer(all, form),
+    ...(searchInfo ? { search_info: searchInfo } : {}),
+    // wire.md 1.6.
+    ...(programs.length > 0
+      ? { tool_info: programs.map((code) => ({ code_interpreter: { code }, type: 'code_interpreter' })) }
+      : {}),
+  };
+}
+
+function encodeAnswer(all: readonly Said[], form: AnswerForm): object {
   if (form.type === 'translation')
     // The specification's translation response object.
     return {
@@ -52,3 +71,5 @@ function encodeChoice(
     ...(hasLogprobs ? { logprobs: encodeLogprobs(logprobs) ?? { content: [] } } : {}),
   };
 }
+
+export const programOf = (call: ServerCall): readonly string[] => (call.type === 'code' ? [call.code] : []);

@@ -293,7 +293,8 @@ test('what changed nothing is named where it stood', () => {
     return ignoredFields(wire, fields, form, unheard);
   };
   assert.deepEqual(ignored({ input: { prompt: 'x' }, parameters: { enable_search: false } }), []);
-  assert.deepEqual(ignored({ input: { prompt: 'x' }, parameters: { enable_search: true } }), [
+  assert.deepEqual(ignored({ input: { prompt: 'x' }, parameters: { enable_search: true } }), []);
+  assert.deepEqual(ignored({ input: { prompt: 'x' }, parameters: { enable_search: true } }, ['enable_search']), [
     'parameters.enable_search',
   ]);
   assert.deepEqual(ignored({ input: { prompt: 'x' } }, ['max_tokens(clamped)', 'cache_control']), [

@@ -31,6 +31,19 @@ const SHAPES: Readonly<Record<string, { readonly whole: Shape; readonly streamed
   translation: { whole: 'translation', streamed: ['translation'] },
   'translation-incremental': { whole: 'translation', streamed: ['translation'] },
   'translation-length': { whole: 'translation', streamed: ['translation'] },
+  search: { whole: 'searchedAtEnd', streamed: ['searched', 'message', 'searchedAtEnd'] },
+  'search-text': { whole: 'searchedTextAtEnd', streamed: ['searchedText', 'text', 'searchedTextAtEnd'] },
+  'search-cumulative': { whole: 'searchedAtEnd', streamed: ['searched', 'message', 'searchedAtEnd'] },
+  'search-unsaid': { whole: 'counted', streamed: ['message', 'counted'] },
+  'search-none': { whole: 'searched', streamed: ['message', 'searched'] },
+  'search-prepended': { whole: 'searchedAtEnd', streamed: ['prepended', 'searched', 'searchedAtEnd'] },
+  'search-rounds': { whole: 'thoughtSearchedAtEnd', streamed: ['thought', 'thoughtSearched', 'thoughtSearchedAtEnd'] },
+  'search-rounds-prepended': {
+    whole: 'thoughtSearchedAtEnd',
+    streamed: ['prependedWithDomains', 'thoughtSearched', 'thoughtSearchedAtEnd'],
+  },
+  'code-interpreter': { whole: 'programs', streamed: ['thought', 'program', 'programsAtEnd'] },
+  'multimodal-search': { whole: 'searchedPartsAtEnd', streamed: ['searchedParts', 'parts', 'searchedPartsAtEnd'] },
   'multimodal-tool-calls': { whole: 'partsAndCall', streamed: ['partsAndCall', 'partsAndFurtherCall'] },
 };
 

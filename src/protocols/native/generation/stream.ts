@@ -11,6 +11,8 @@ import { createChoiceSoFar } from './choice-so-far.ts';
 import type { ChoiceSoFar } from './choice-so-far.ts';
 import { encodeBody } from './body.ts';
 import type { AnswerForm } from './form.ts';
+import { programOf } from './output.ts';
+import { createFindings, NO_SEARCH_INFO } from './search-info.ts';
 
 /**
  * Events of wire.md 1.4: one choice in each, with the usage so far.
@@ -19,10 +21,14 @@ import type { AnswerForm } from './form.ts';
  * whoever gathers events into batches decides how often the answer is repeated. With several choices each event counts the
  * tokens of its own choice: clients keep the last count of each and add them up.
  *
+ * What a search found is told with the next event after it and with the last, or in events of its own; a program is told in
+ * one event as it is begun.
+ *
  * The last event is held until the run's own account is there: its usage is exact, and adds up to all that was consumed.
  */
 export function generationStream(form: AnswerForm, requestId: string): StreamEncoder<GenerationEvent> {
   const choices = Array.from({ length: form.choices }, (_, index) => createChoiceSoFar(index, form));
+  const findings = createFindings();
   let running = choices.length;
   let prompt = { promptTokens: 0, cachedTokens: 0 };
   /** The choice that ended last, and how. */
@@ -36,13 +42,17 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
     return choice;
   };
 
-  const say = (choice: ChoiceSoFar, reason: string, usage: Usage): string =>
-    numberedFrame({
-      id: ++frames,
-      event: 'result',
-      status: 200,
-      data: encodeBody([choice.take(reason)], usage, form, requestId),
-    });
+  const frame = (told: Parameters<typeof encodeBody>[0]): string =>
+    numberedFrame({ id: ++frames, event: 'result', status: 200, data: encodeBody(told, form, requestId) });
+
+  /** wire.md 1.5: told with what comes next and once more at the end, or in an event of its own and then never. */
+  const searchInfo = (isLast: boolean): object | undefined => {
+    if (form.sources === 'before') return NO_SEARCH_INFO;
+    return form.sources === 'beside' && (findings.isNew || isLast) ? findings.take() : undefined;
+  };
+
+  const say = (choice: ChoiceSoFar, reason: string, usage: Usage, isLast = false): string =>
+    frame({ said: [choice.take(reason)], searchInfo: searchInfo(isLast), usage });
 
   const usageSoFar = ({ tokens, thoughtTokens }: ChoiceSoFar): Usage => ({
     ...prompt,
@@ -72,9 +82,20 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
         prompt = { promptTokens: event.inputTokens, cachedTokens: event.cachedTokens };
         return '';
       case 'block-end':
-      case 'server-call':
-      case 'server-result':
         return '';
+      case 'server-call': {
+        const choice = choiceAt(event.choice);
+        choice.run(programOf(event.call));
+        return form.isIncremental ? sayRunning(choice) : '';
+      }
+      case 'server-result':
+        findings.add(event.result);
+        if (form.sources !== 'before' || !findings.isNew) return '';
+        return frame({
+          said: [choiceAt(event.choice).take('null')],
+          searchInfo: findings.takeBefore(),
+          usage: undefined,
+        });
       case 'block-start':
       case 'block-delta': {
         const choice = choiceAt(event.choice);
@@ -93,7 +114,7 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
       case 'end':
         assert(last, 'every choice ends before the run does');
         isEnded = true;
-        return say(last.choice, last.reason, usageOfLast(event.usage, last.choice));
+        return say(last.choice, last.reason, usageOfLast(event.usage, last.choice), true);
     }
   };
 

@@ -70,5 +70,6 @@ export const translationForm = (
   isIncremental,
   hasThought: false,
   hasLogprobs: false,
+  sources: 'none',
   choices: 1,
 });

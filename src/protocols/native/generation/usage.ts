@@ -1,4 +1,5 @@
 import type { Usage } from '../../../core/event.ts';
+import type { SearchStrategy, ServerToolUse } from '../../../core/server-tools.ts';
 import type { AnswerForm } from './form.ts';
 
 /**
@@ -6,7 +7,15 @@ import type { AnswerForm } from './form.ts';
  * when the request marked one.
  */
 export function encodeUsage(
-  { promptTokens, cachedTokens, completionTokens, cacheCreationTokens, usesExplicitCache, reasoningTokens }: Usage,
+  {
+    promptTokens,
+    cachedTokens,
+    completionTokens,
+    cacheCreationTokens,
+    usesExplicitCache,
+    reasoningTokens,
+    serverTools,
+  }: Usage,
   { type, hasThought }: Pick<AnswerForm, 'type' | 'hasThought'>,
 ): object {
   if (type === 'translation')
@@ -34,5 +43,20 @@ export function encodeUsage(
       ...(usesExplicitCache ? { cache_type: 'ephemeral' } : {}),
     },
     total_tokens: promptTokens + completionTokens,
+    ...pluginsOf(serverTools),
   };
 }
+
+/** wire.md 1.5 and 1.6: what was used, and nothing else. Pages are counted nowhere on this interface. */
+function pluginsOf({ searches, strategy, programs }: ServerToolUse = NO_USE): object {
+  const plugins = {
+    ...(searches > 0 ? { search: { count: searches, strategy: strategyName(strategy ?? 'turbo') } } : {}),
+    ...(programs > 0 ? { code_interpreter: { count: programs } } : {}),
+  };
+  return Object.keys(plugins).length > 0 ? { plugins } : {};
+}
+
+const NO_USE: ServerToolUse = { searches: 0, pages: 0, programs: 0 };
+
+/** As the wire spells it. */
+const strategyName = (strategy: SearchStrategy): string => strategy.replace('-', '_');

@@ -15,7 +15,38 @@ const choice = (said: object, more: object = {}): object => ({
   choices: [{ finish_reason: '', message: { ...message, ...said }, ...more }],
 });
 
+const found = { icon: '', site_name: '', index: 0, title: '', url: '' };
+const searchInfo = { search_results: [found], extra_tool_info: [{ result: '', tool: '' }] };
+const plugins = { search: { count: 0, strategy: '' } };
+const programInfo = [{ code_interpreter: { code: '' }, type: '' }];
+
 export const RECORDED = {
+  searched: body({ ...choice({}), search_info: searchInfo }),
+  searchedAtEnd: body({ ...choice({}), search_info: searchInfo }, { ...usage, plugins }),
+  searchedText: body({ finish_reason: '', text: '', search_info: searchInfo }),
+  searchedTextAtEnd: body({ finish_reason: '', text: '', search_info: searchInfo }, { ...usage, plugins }),
+  searchedParts: body(
+    { ...choice({ content: [{ text: '' }] }), search_info: searchInfo },
+    { ...usage, input_tokens_details: { text_tokens: 0 }, output_tokens_details: { text_tokens: 0 } },
+  ),
+  searchedPartsAtEnd: body(
+    { ...choice({ content: [{ text: '' }] }), search_info: searchInfo },
+    { ...usage, input_tokens_details: { text_tokens: 0 }, output_tokens_details: { text_tokens: 0 }, plugins },
+  ),
+  counted: body(choice({}), { ...usage, plugins }),
+  prepended: body({ ...choice({}), search_info: { search_results: [found] } }, {}),
+  prependedWithDomains: body({ ...choice({ reasoning_content: '' }), search_info: searchInfo }, {}),
+  thoughtSearched: body({ ...choice({ reasoning_content: '' }), search_info: searchInfo }, thoughtUsage),
+  thoughtSearchedAtEnd: body({ ...choice({ reasoning_content: '' }), search_info: searchInfo }, { ...thoughtUsage, plugins }),
+  program: body({ ...choice({ reasoning_content: '' }), tool_info: programInfo }, thoughtUsage),
+  programs: body(
+    { ...choice({ reasoning_content: '' }), tool_info: programInfo },
+    { ...thoughtUsage, plugins: { code_interpreter: { count: 0 } } },
+  ),
+  programsAtEnd: body(choice({ reasoning_content: '' }), {
+    ...thoughtUsage,
+    plugins: { code_interpreter: { count: 0 } },
+  }),
   text: body({ finish_reason: '', text: '' }),
   message: body(choice({})),
   cached: body(choice({}), { ...usage, prompt_tokens_details: { cached_tokens: 0, ...explicitCache } }),

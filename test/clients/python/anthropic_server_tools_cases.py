@@ -1,0 +1,51 @@
+"""Tools that run at the service, with the anthropic client, started by server-tools-python.test.ts.
+
+The Parley that it talks to searches and computes in all alike ways: working-parley.ts.
+"""
+
+from anthropic import Anthropic
+from cases import case, expect, key, origin, run
+
+MODEL = "svc-plus"
+QUESTION = "Who wrote the first program?"
+SENTENCE = "Ada Lovelace wrote it."
+PASSAGE = "Ada Lovelace wrote the first program in 1843."
+URL = "https://a.example/ada"
+
+anthropic = Anthropic(base_url=origin() + "/apps/anthropic", api_key=key(), max_retries=0, timeout=20)
+
+MESSAGE = {
+    "model": MODEL,
+    "max_tokens": 64,
+    "messages": [{"role": "user", "content": QUESTION}],
+    "tools": [
+        {"type": "web_search_20250305", "name": "web_search", "allowed_domains": ["a.example"]},
+        {"type": "code_execution_20250522", "name": "code_execution"},
+    ],
+}
+
+
+@case("messages have blocks and citations, and the helper puts the same together")
+def _():
+    whole = anthropic.messages.create(**MESSAGE)
+    with anthropic.messages.stream(**MESSAGE) as stream:
+        streamed = stream.get_final_message()
+    for message in (whole, streamed):
+        use, found, program_use, program, cited, rest = message.content
+        expect((use.type, use.name, use.input) == ("server_tool_use", "web_search", {"query": "first program"}), use)
+        expect((found.tool_use_id, found.content[0].url) == (use.id, URL), found)
+        expect((program_use.input, program.content.stdout) == ({"code": "print(2)"}, "2\n"), program)
+        expect([cited.text, rest.text] == [SENTENCE, " Enough said."], message)
+        expect((cited.citations[0].cited_text, cited.citations[0].url) == (PASSAGE, URL), cited)
+        expect(message.usage.server_tool_use.web_search_requests == 1, message.usage)
+
+
+@case("messages are gone on from with the blocks that were told")
+def _():
+    first = anthropic.messages.create(**MESSAGE)
+    turns = [*MESSAGE["messages"], {"role": "assistant", "content": first.content}, {"role": "user", "content": "And?"}]
+    second = anthropic.messages.with_raw_response.create(**{**MESSAGE, "messages": turns})
+    expect(second.headers.get("x-parley-ignored") is None, second.headers)
+
+
+run()

@@ -1,0 +1,63 @@
+"""Tools that run at the service, with the openai client, started by server-tools-python.test.ts.
+
+The Parley that it talks to searches and computes in all alike ways: working-parley.ts.
+"""
+
+from cases import base_url, case, expect, key, run
+from openai import OpenAI
+
+MODEL = "svc-plus"
+QUESTION = "Who wrote the first program?"
+SAID = "Ada Lovelace wrote it. Enough said."
+SENTENCE = "Ada Lovelace wrote it."
+URL = "https://a.example/ada"
+
+openai = OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=20)
+
+RESPONSE = {
+    "model": MODEL,
+    "input": QUESTION,
+    "tools": [
+        {"type": "web_search", "filters": {"allowed_domains": ["a.example"]}},
+        {"type": "code_interpreter", "container": {"type": "auto"}},
+    ],
+}
+
+
+@case("chat completions say text only, streamed or not")
+def _():
+    asked = {"model": MODEL, "messages": [{"role": "user", "content": QUESTION}], "extra_body": {"enable_search": True}}
+    answer = openai.chat.completions.create(**asked)
+    expect(answer.choices[0].message.content == SAID, answer)
+    with openai.chat.completions.stream(**asked) as stream:
+        streamed = stream.get_final_completion()
+    expect(streamed.choices[0].message.content == SAID, streamed)
+
+
+@case("responses have items and citations, and the helper puts the same together")
+def _():
+    whole = openai.responses.create(**RESPONSE)
+    with openai.responses.stream(**RESPONSE) as stream:
+        types = [event.type for event in stream]
+        streamed = stream.get_final_response()
+    for response in (whole, streamed):
+        search, program, message = response.output
+        expect((search.type, search.status, search.action.query) == ("web_search_call", "completed", "first program"), search)
+        expect([source.url for source in search.action.sources] == [URL], search)
+        expect((program.code, program.outputs[0].logs) == ("print(2)", "2"), program)
+        [citation] = message.content[0].annotations
+        expect(SAID[citation.start_index : citation.end_index] == SENTENCE, citation)
+        expect(response.output_text == SAID, response)
+    expect("response.output_text.annotation.added" in types, types)
+    expect("response.code_interpreter_call.interpreting" in types, types)
+
+
+@case("responses are gone on from with the items that were told")
+def _():
+    first = openai.responses.create(**RESPONSE)
+    given = [{"role": "user", "content": QUESTION}, *first.output, {"role": "user", "content": "And then?"}]
+    second = openai.responses.with_raw_response.create(**{**RESPONSE, "input": given})
+    expect(second.headers.get("x-parley-ignored") is None, second.headers)
+
+
+run()

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { ADA, type WorkingParley, startWorkingParley } from './working-parley.ts';
+
+const MODEL = 'svc-plus';
+const SAID = 'Ada Lovelace wrote it. Enough said.';
+const QUESTION = 'Who wrote the first program?';
+
+describe('clients for Node that let the model use what runs here', () => {
+  let parley: WorkingParley;
+  let openai: OpenAI;
+  let anthropic: Anthropic;
+  before(async () => {
+    parley = await startWorkingParley();
+    openai = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 20_000 });
+    anthropic = new Anthropic({
+      baseURL: `${parley.address}/apps/anthropic`,
+      apiKey: parley.key,
+      authToken: null,
+      maxRetries: 0,
+      timeout: 20_000,
+    });
+  });
+  after(() => parley?.stop());
+
+  describe('chat completions', () => {
+    const messages = [{ role: 'user' as const, content: QUESTION }];
+    /** Fields that the client's types do not have. */
+    const searching: object = { enable_search: true, search_options: { enable_source: true, forced_search: true } };
+
+    test('tell text and nothing of the work, and name what has no place there', async () => {
+      const { data, response } = await openai.chat.completions
+        .create({ model: MODEL, messages, ...searching })
+        .withResponse();
+      assert.equal(data.choices[0]?.message.content, SAID);
+      assert.equal(data.choices[0]?.message.tool_calls, null);
+      assert.equal(response.headers.get('x-parley-ignored'), 'search_options.enable_source');
+      assert.equal(parley.asked.at(-1)?.serverTools?.search?.isForced, true);
+    });
+
+    test('stream programs as thought and text', async () => {
+      const options: object = { enable_code_interpreter: true, enable_thinking: true };
+      const stream = openai.chat.completions.stream({ model: MODEL, messages, ...options });
+      const { choices } = await stream.finalChatCompletion();
+      assert.equal(choices[0]?.message.content, SAID);
+      assert.equal(choices[0]?.finish_reason, 'stop');
+    });
+
+    test('are refused a program without a stream', async () => {
+      const options: object = { enable_code_interpreter: true, enable_thinking: true };
+      await assert.rejects(
+        openai.chat.completions.create({ model: MODEL, messages, ...options }),
+        /This model only support stream mode/,
+      );
+    });
+  });
+
+  describe('responses', () => {
+    const ASKED = {
+      model: MODEL,
+      input: QUESTION,
+      tools: [
+        { type: 'web_search' as const },
+        { type: 'code_interpreter' as const, container: { type: 'auto' as const } },
+      ],
+    };
+
+    test('have items of searches and programs, and citations', async () => {
+      const response = await openai.responses.create({
+        ...ASKED,
+        include: ['web_search_call.action.sources', 'code_interpreter_call.outputs'],
+      });
+      assert.equal(response.output_text, SAID);
+      const [search, code, message] = response.output;
+      assert.ok(search?.type === 'web_search_call' && search.action.type === 'search');
+      assert.deepEqual([search.status, search.action.query], ['completed', 'first program']);
+      assert.deepEqual(search.action.sources, [{ type: 'url', url: ADA.url }]);
+      assert.ok(code?.type === 'code_interpreter_call');
+      assert.deepEqual(code.outputs, [{ type: 'logs', logs: '2' }]);
+      assert.ok(message?.type === 'message' && message.content[0]?.type === 'output_text');
+      const [citation] = message.content[0].annotations;
+      assert.ok(citation?.type === 'url_citation');
+      const { start_index: from, end_index: to, url, title } = citation;
+      assert.deepEqual([SAID.slice(from, to), url, title], ['Ada Lovelace wrote it.', ADA.url, ADA.title]);
+    });
+
+    test('stream the same, which the helper of the client puts together', async () => {
+      const stream = openai.responses.stream(ASKED);
+      const types = new Map<string, number>();
+      let code = '';
+      for await (const event of stream) {
+        types.set(event.type, (types.get(event.type) ?? 0) + 1);
+        if (event.type === 'response.code_interpreter_call_code.delta') code += event.delta;
+      }
+      const response = await stream.finalResponse();
+      assert.equal(response.output_text, SAID);
+      assert.deepEqual(
+        response.output.map(({ type }) => type),
+        ['web_search_call', 'code_interpreter_call', 'message'],
+      );
+      assert.equal(code, 'print(2)');
+      for (const type of [
+        'response.web_search_call.in_progress',
+        'response.web_search_call.searching',
+        'response.web_search_call.completed',
+        'response.code_interpreter_call.in_progress',
+        'response.code_interpreter_call.interpreting',
+        'response.code_interpreter_call.completed',
+        'response.output_text.annotation.added',
+      ])
+        assert.equal(types.get(type), 1, type);
+    });
+
+    test('are kept, told again and gone on from, by id and by what was told', async () => {
+      const first = await openai.responses.create(ASKED);
+      const again = await openai.responses.retrieve(first.id);
+      assert.deepEqual(again.output, first.output);
+      await openai.responses.create({ ...ASKED, previous_response_id: first.id, input: 'And then?' });
+      const chained = parley.asked.at(-1)?.messages;
+      // As a program sends back what it was told: the types of what is told and of what is asked differ a little.
+      const given: OpenAI.Responses.ResponseInput = JSON.parse(JSON.stringify(first.output));
+      await openai.responses.create({
+        ...ASKED,
+        input: [{ role: 'user', content: QUESTION }, ...given, { role: 'user', content: 'And then?' }],
+      });
+      assert.deepEqual(parley.asked.at(-1)?.messages, chained);
+      assert.deepEqual(
+        chained?.map(({ role, toolCalls }) => [role, ...(toolCalls ?? []).map(({ name }) => name)]),
+        [
+          ['user'],
+          ['assistant', 'web_search'],
+          ['tool'],
+          ['assistant', 'code_interpreter'],
+          ['tool'],
+          ['assistant'],
+          ['user'],
+        ],
+      );
+    });
+
+    test('are made in the background with the same items, whoever reads them', async () => {
+      const { id } = await openai.responses.create({ ...ASKED, background: true, stream: false });
+      let response = await openai.responses.retrieve(id);
+      for (const until = Date.now() + 20_000; response.status !== 'completed' && Date.now() < until;)
+        response = await openai.responses.retrieve(id);
+      assert.deepEqual(
+        response.output.map(({ type }) => type),
+        ['web_search_call', 'code_interpreter_call', 'message'],
+      );
+      const stream = await openai.responses.create({ ...ASKED, background: true, stream: true });
+      const types: string[] = [];
+      let made = '';
+      for await (const event of stream) {
+        types.push(event.type);
+        if (event.type === 'response.created') made = event.response.id;
+      }
+      assert.ok(types.includes('response.web_search_call.searching'));
+      const reread: string[] = [];
+      for await (const event of await openai.responses.retrieve(made, { stream: true })) reread.push(event.type);
+      assert.deepEqual(reread, types);
+    });
+
+    test('list the items of a conversation that they were made in', async () => {
+      const conversation = await openai.conversations.create();
+      await openai.responses.create({ ...ASKED, conversation: conversation.id });
+      const items = await openai.conversations.items.list(conversation.id, { order: 'asc' });
+      assert.deepEqual(
+        items.data.map(({ type }) => type),
+        ['message', 'web_search_call', 'code_interpreter_call', 'message'],
+      );
+    });
+
+    test('force a search, and are refused an extractor alone', async () => {
+      await openai.responses.create({ ...ASKED, tool_choice: { type: 'web_search_preview' } });
+      assert.equal(parley.asked.at(-1)?.serverTools?.search?.isForced, true);
+      const extractor: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
+        ...ASKED,
+        tools: [JSON.parse('{"type":"web_extractor"}')],
+      };
+      await assert.rejects(openai.responses.create(extractor), /web_extractor needs web_search/);
+    });
+  });
+
+  describe('messages', () => {
+    const ASKED = {
+      model: MODEL,
+      max_tokens: 64,
+      messages: [{ role: 'user' as const, content: QUESTION }],
+      tools: [
+        { type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 3 },
+        { type: 'web_fetch_20250910' as const, name: 'web_fetch' as const },
+        { type: 'code_execution_20250522' as const, name: 'code_execution' as const },
+      ],
+    };
+    const TYPES = [
+      'server_tool_use',
+      'web_search_tool_result',
+      'server_tool_use',
+      'web_fetch_tool_result',
+      'server_tool_use',
+      'code_execution_tool_result',
+      'text',
+      'text',
+    ];
+
+    test('have blocks of uses and results, and citations', async () => {
+      const message = await anthropic.messages.create(ASKED);
+      assert.deepEqual(
+        message.content.map(({ type }) => type),
+        TYPES,
+      );
+      const [use, found, , page, , program, cited, rest] = message.content;
+      assert.ok(use?.type === 'server_tool_use' && found?.type === 'web_search_tool_result');
+      assert.deepEqual([use.name, use.input, found.tool_use_id], ['web_search', { query: 'first program' }, use.id]);
+      assert.ok(Array.isArray(found.content));
+      assert.deepEqual([found.content[0]?.url, found.content[0]?.page_age], [ADA.url, 'April 30, 2026']);
+      assert.ok(page?.type === 'web_fetch_tool_result' && page.content.type === 'web_fetch_result');
+      assert.equal(page.content.content.title, ADA.title);
+      assert.ok(program?.type === 'code_execution_tool_result' && program.content.type === 'code_execution_result');
+      assert.deepEqual([program.content.stdout, program.content.return_code], ['2\n', 0]);
+      assert.ok(cited?.type === 'text' && rest?.type === 'text');
+      assert.deepEqual([cited.text, rest.text], ['Ada Lovelace wrote it.', ' Enough said.']);
+      const [citation] = cited.citations ?? [];
+      assert.ok(citation?.type === 'web_search_result_location');
+      assert.deepEqual([citation.url, citation.cited_text], [ADA.url, ADA.passage]);
+      assert.deepEqual(message.usage.server_tool_use, { web_search_requests: 1, web_fetch_requests: 1 });
+      assert.equal(message.container?.id, 'cntr_1');
+      assert.ok(Date.parse(message.container.expires_at) > Date.now());
+    });
+
+    test('stream the same, which the helper of the client puts together', async () => {
+      const stream = anthropic.messages.stream(ASKED);
+      const cited: string[] = [];
+      stream.on('citation', (citation) => cited.push(citation.cited_text));
+      const streamed = await stream.finalMessage();
+      const whole = await anthropic.messages.create(ASKED);
+      assert.deepEqual(cited, [ADA.passage]);
+      assert.deepEqual(plain(streamed.content), plain(whole.content));
+      assert.deepEqual(streamed.usage.server_tool_use, whole.usage.server_tool_use);
+      assert.equal(streamed.container?.id, 'cntr_1');
+    });
+
+    test('are gone on from with all that was told', async () => {
+      const { content } = await anthropic.messages.create(ASKED);
+      const { response } = await anthropic.messages
+        .create({
+          ...ASKED,
+          messages: [...ASKED.messages, { role: 'assistant', content }, { role: 'user', content: 'And then?' }],
+        })
+        .withResponse();
+      assert.equal(response.headers.get('x-parley-ignored'), null);
+      const told = parley.asked.at(-1)?.messages ?? [];
+      assert.deepEqual(
+        told.map(({ role, toolCalls }) => [role, ...(toolCalls ?? []).map(({ name }) => name)]),
+        [
+          ['user'],
+          ['assistant', 'web_search'],
+          ['tool'],
+          ['assistant', 'web_fetch'],
+          ['tool'],
+          ['assistant', 'code_execution'],
+          ['tool'],
+          ['assistant'],
+          ['user'],
+        ],
+      );
+      const found = told[2]?.content.map((part) => (part.type === 'text' ? part.text : '')).join('') ?? '';
+      assert.ok(found.includes(ADA.passage), 'what was found comes back with its text');
+    });
+
+    test('are refused a version that does not run here', async () => {
+      await assert.rejects(
+        anthropic.messages.create({ ...ASKED, tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] }),
+        /use code_execution_20250522/,
+      );
+    });
+  });
+});
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
