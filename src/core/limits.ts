@@ -1249,3 +1249,12 @@ export const SPEECH_CALL_BYTES_MAX = 4 * 1024 * 1024;
 
 /** all-MiniLM-L6-v2's own: tokens of a text, its frame included, that it was trained for. Beyond: 400. */
 export const SMALL_VECTOR_TOKENS_MAX = 512;
+
+/** Ours: characters of a source that an answer's sentences are compared with. Beyond: what is said there counts as not said. */
+export const CITATION_SOURCE_CHARS_MAX = 60_000;
+
+/** Ours: characters of a source's sentence that are told as cited. Beyond: it is cut. */
+export const CITATION_QUOTE_CHARS_MAX = 300;
+
+/** Ours: characters of an answer's sentence that are held back to see what it cites. Beyond: it counts as two. */
+export const CITED_SENTENCE_CHARS_MAX = 2_000;
