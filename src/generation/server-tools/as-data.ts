@@ -1,0 +1,42 @@
+import { TOOL_FORMATS } from '../tools/formats.ts';
+
+/**
+ * A text from elsewhere as a prompt may hold it: no mark of any call format, chat template, fence or citation is left in it, nor
+ * a character that nobody sees. What a model repeats of it word by word is no call either.
+ */
+export function asData(text: string): string {
+  let told = text.replaceAll(UNSEEN, '');
+  for (const mark of MARKS) told = told.replaceAll(mark, broken);
+  return told
+    .replaceAll(/`{3,}|~{3,}/g, "'''")
+    .replaceAll(/<(?=\s*[|｜])|(?<=[|｜]\s*)>/g, (bracket) => (bracket === '<' ? '‹' : '›'))
+    .replaceAll(TAG, '‹')
+    .replaceAll(BRACKET, '［')
+    .replaceAll(CALL_KEY, '“$1”$2')
+    .replaceAll(/[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi, '');
+}
+
+/** The same in one line. */
+export const asDataLine = (text: string): string => asData(text).replaceAll(/\s+/g, ' ').trim();
+
+/** Controls but line ends and tabs, marks of writing direction, blanks without width, and tags that hide text. */
+const UNSEEN =
+  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E0FFF}]/gu;
+
+const MARKS = [
+  ...new Set(
+    Object.values(TOOL_FORMATS).flatMap(({ openings, closings, markers }) => [...openings, ...closings, ...markers]),
+  ),
+].map((mark) => new RegExp(RegExp.escape(mark), 'gi'));
+
+/** A blank behind its first character makes text of it. */
+const broken = (mark: string): string => `${mark.slice(0, 1)} ${mark.slice(1)}`;
+
+/** Names that templates, call formats and our own prompts give to tags. */
+const TAG =
+  /<(?=\s*\/?\s*(?:tool|function|arg|parameter|invoke|antml|think|search|result|source|document|program|output|im_|s>|system|user|assistant|human|end_of|start_of|bos|eos))/gi;
+
+const BRACKET = /\[(?=\s*\/?\s*(?:TOOL|ARGS|INST|SYS|AVAILABLE))/gi;
+
+/** What a call that is one JSON object is told by. */
+const CALL_KEY = /"(name|type|function|tool|arguments|parameters|tool_calls)"(\s*:)/gi;
