@@ -33,7 +33,7 @@ export async function* answerWithPrograms(
   const code = { session, name: tool.name };
   let generation: Generation | undefined = first;
   let asked = request;
-  let end: Told['end'] = { reason: 'length' };
+  let end: NonNullable<Told['end']> = { reason: 'length' };
   while (generation) {
     const told: Told = yield* tellRun(turn, generation, { code, citing });
     if (told.end) ({ end } = told);

@@ -5,16 +5,24 @@ import { TOOL_FORMATS } from '../tools/formats.ts';
  * a character that nobody sees. What a model repeats of it word by word is no call either.
  */
 export function asData(text: string): string {
-  let told = text.replaceAll(UNSEEN, '');
+  let told = withoutReferences(text.replaceAll(UNSEEN, ''));
   for (const mark of MARKS) told = told.replaceAll(mark, broken);
   return told
     .replaceAll(/`{3,}|~{3,}/g, "'''")
-    .replaceAll(/<(?=\s*[|｜])|(?<=[|｜]\s*)>/g, (bracket) => (bracket === '<' ? '‹' : '›'))
+    .replaceAll(/<(?=\s*[|｜])/g, '‹')
+    .replaceAll(/(?<=[|｜]\s*)>/g, '›')
     .replaceAll(TAG, '‹')
     .replaceAll(BRACKET, '［')
-    .replaceAll(CALL_KEY, '“$1”$2')
-    .replaceAll(/[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi, '');
+    .replaceAll(CALL_KEY, '“$1”$2');
 }
+
+/** First of all, and until none is left: what stood around one may be a mark together. */
+function withoutReferences(text: string): string {
+  const told = text.replaceAll(REFERENCE, '');
+  return told === text ? told : withoutReferences(told);
+}
+
+const REFERENCE = /[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi;
 
 /** The same in one line. */
 export const asDataLine = (text: string): string => asData(text).replaceAll(/\s+/g, ' ').trim();

@@ -3,7 +3,7 @@ import { ANSWER_QUERIES_MAX } from '../../core/limits.ts';
 import type { SearchWish } from '../../core/server-tools.ts';
 import { askForm } from './ask-form.ts';
 import type { Digest } from './conversation-digest.ts';
-import { usableQuery } from './usable-query.ts';
+import { queryKey, usableQuery } from './usable-query.ts';
 import { exchange, says, systemOf } from './decision-turns.ts';
 import type { Turn } from './turn.ts';
 
@@ -28,10 +28,9 @@ export async function firstQueries(
     says('user', told),
   ];
   const read = readDecision(await askForm(turn, messages, schemaOf(wish.isForced, isSeveral)));
-  const queries = [...new Set(read.queries.flatMap((query) => usableQuery(query) ?? []))].slice(
-    0,
-    isSeveral ? ANSWER_QUERIES_MAX : 1,
-  );
+  const usable = read.queries.flatMap((query) => usableQuery(query) ?? []);
+  const each = [...new Map(usable.map((query) => [queryKey(query), query])).values()];
+  const queries = each.slice(0, isSeveral ? ANSWER_QUERIES_MAX : 1);
   if (!wish.isForced && !read.isSearch) return [];
   const own = usableQuery(question);
   return queries.length > 0 || own === undefined ? queries : [own];

@@ -24,6 +24,7 @@ import { nextStep } from './next-step.ts';
 import { createSourceList, pageOf } from './source-list.ts';
 import type { Material } from './source-prompt.ts';
 import type { Batch, Turn } from './turn.ts';
+import { queryKey } from './usable-query.ts';
 
 export interface GatherNeeds {
   readonly search: Search | undefined;
@@ -62,9 +63,9 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
 
   /** All are asked at once, and told one after another. */
   async function* searchFor(queries: readonly string[], by: SearchWish): AsyncGenerator<Batch> {
-    const fresh = queries.filter((query) => !asked.has(normal(query))).slice(0, searchesMax - asked.size);
+    const fresh = queries.filter((query) => !asked.has(queryKey(query))).slice(0, searchesMax - asked.size);
     const looked = fresh.map((text) => {
-      asked.add(normal(text));
+      asked.add(queryKey(text));
       const result = lookUp(toQuery(text, by, workspace));
       // It is awaited in its turn; a caller who is gone by then need not hear of it.
       result.catch(() => undefined);
@@ -122,7 +123,7 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
     ];
     const step = await nextStep(turn, digest, shown, { canSearch, pages: [...pagesLeft.keys()], wish });
     const url = step.type === 'read' ? pagesLeft.get(step.page) : undefined;
-    if (step.type === 'search' && wish && !asked.has(normal(step.query))) yield* searchFor([step.query], wish);
+    if (step.type === 'search' && wish && !asked.has(queryKey(step.query))) yield* searchFor([step.query], wish);
     else if (url !== undefined) yield* read(url);
     else break;
   }
@@ -150,12 +151,6 @@ function toQuery(text: string, wish: SearchWish, workspace: string): SearchQuery
     ...present({ freshnessDays, sites, blockedSites }),
   };
 }
-
-const normal = (query: string): string =>
-  query
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim();
 
 const isWeb = (url: string): boolean => /^https?:/.test(url);
 

@@ -51,6 +51,7 @@ export async function* tellRun(
   const thought: string[] = [];
   let open: BlockStart['block'] | undefined;
   let program: { readonly id: string; readonly pieces: string[] } | undefined;
+  let broken: ToolCall | undefined;
   let callsCaller = false;
   let end: Told['end'];
   let answerTokens = 0;
@@ -68,6 +69,11 @@ export async function* tellRun(
     return { ...event, index, tokens };
   };
   const cited = (event: GenerationEvent): readonly GenerationEvent[] => citing?.push(event) ?? [event];
+
+  async function* runCall(call: ToolCall): AsyncGenerator<Batch> {
+    const ran = code?.session.run(programOf(call.arguments), (result) => void calls.push({ call, result }));
+    if (ran) yield* ran;
+  }
 
   for await (const batch of batches) {
     let out: GenerationEvent[] = [];
@@ -100,14 +106,19 @@ export async function* tellRun(
             out = [];
             const call = { id: program.id, name: code.name, arguments: program.pieces.join('') };
             program = undefined;
-            // What a limit has cut is no program; the choice's end, which follows, says so.
-            if (isWhole(call.arguments))
-              yield* code.session.run(programOf(call.arguments), (result) => void calls.push({ call, result }));
+            if (isWhole(call.arguments)) yield* runCall(call);
+            else broken = call;
             break;
           }
           out.push(...cited(placed(event)));
           break;
         case 'choice-end':
+          // What a limit has cut is no program; anything else that holds none is a call that failed.
+          if (broken && event.reason !== 'length') {
+            if (out.length > 0) yield out;
+            out = [];
+            yield* runCall(broken);
+          }
           if (code) end = event;
           else out.push(event);
           break;

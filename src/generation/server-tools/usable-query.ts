@@ -6,3 +6,10 @@ export function usableQuery(text: string): string | undefined {
   if (!/[\p{L}\p{N}]/u.test(line)) return undefined;
   return line.slice(0, ANSWER_QUERY_CHARS_MAX).toWellFormed();
 }
+
+/** Two queries that differ in no letter or digit are the same. */
+export const queryKey = (query: string): string =>
+  query
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
