@@ -16,10 +16,11 @@ export function asData(text: string): string {
     .replaceAll(CALL_KEY, '“$1”$2');
 }
 
-/** First of all, and until none is left: what stood around one may be a mark together. */
+/** First of all, and again: what stood around one may be a mark together. Where that has no end the rest is no mark for its bracket. */
 function withoutReferences(text: string): string {
-  const told = text.replaceAll(REFERENCE, '');
-  return told === text ? told : withoutReferences(told);
+  let told = text;
+  for (let time = 0; time < 3; time++) told = told.replaceAll(REFERENCE, '');
+  return told.replaceAll(REFERENCE, (mark) => `［${mark.slice(1)}`);
 }
 
 const REFERENCE = /[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi;
@@ -28,8 +29,7 @@ const REFERENCE = /[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi;
 export const asDataLine = (text: string): string => asData(text).replaceAll(/\s+/g, ' ').trim();
 
 /** Controls but line ends and tabs, marks of writing direction, blanks without width, and tags that hide text. */
-const UNSEEN =
-  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E0FFF}]/gu;
+const UNSEEN = /(?![\n\t])\p{Cc}|[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E0FFF}]/gu;
 
 const MARKS = [
   ...new Set(

@@ -1,7 +1,7 @@
 import type { Owner } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import { ANSWER_PROGRAMS_MAX, ANSWER_TOOLS_MS_MAX, PROGRAM_BYTES_MAX } from '../../core/limits.ts';
-import type { CodeContainer, CodeFile, CodeInterpreter, CodeWish, ServerCallResult } from '../../core/server-tools.ts';
+import type { CodeFile, CodeInterpreter, CodeWish, ServerCallResult } from '../../core/server-tools.ts';
 import { failureOf } from './failure.ts';
 import type { Batch, Turn } from './turn.ts';
 

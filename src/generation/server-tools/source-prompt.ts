@@ -39,7 +39,7 @@ export function withMaterial(
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const asked = messages[at];
   if (!asked || !isSearched || charactersMax === 0) return messages;
-  const blocks = [...findings.slice(0, TOLD_FINDINGS_MAX).map(toldFinding)];
+  const blocks = findings.slice(0, TOLD_FINDINGS_MAX).map(toldFinding);
   let left = charactersMax - blocks.join('').length;
   const room = Math.floor(left / Math.max(1, Math.min(sources.length, Math.floor(left / SOURCE_CHARS_MIN))));
   for (const source of sources) {
@@ -72,7 +72,7 @@ const fenced = (blocks: readonly string[], form: CitationForm | undefined): stri
   ].join('\n');
 
 const toldFinding = ({ domain, text }: DomainFinding): string =>
-  `(${asDataLine(domain)}) ${asData(text).slice(0, TOLD_FINDING_CHARS_MAX).toWellFormed()}`;
+  `(${asDataLine(domain.slice(0, 40))}) ${asData(text.slice(0, TOLD_FINDING_CHARS_MAX).toWellFormed())}`;
 
 function toldSource(
   { index, title, siteName, url, publishedAt, passage }: Source,
@@ -80,8 +80,10 @@ function toldSource(
   charactersMax: number,
 ): string {
   const date = publishedAt === undefined ? '' : new Date(publishedAt).toISOString().slice(0, 10);
-  const facts = [asDataLine(siteName === '' ? hostOf(url) : siteName).slice(0, 60), date].filter((fact) => fact !== '');
-  const head = `[${index}] ${asDataLine(title).slice(0, 120)}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
+  const facts = [asDataLine((siteName === '' ? hostOf(url) : siteName).slice(0, 60)), date].filter(
+    (fact) => fact !== '',
+  );
+  const head = `[${index}] ${asDataLine(title.slice(0, 120))}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;
   return `${head}\n${asData(excerpt(passage, question, Math.max(0, charactersMax - head.length - 1)))}`;
 }
 
@@ -94,7 +96,7 @@ export function decisionSources(sources: readonly Source[]): string {
   const lines: string[] = [];
   let left = DECISION_SOURCES_CHARS_MAX;
   for (const { index, title, url, passage } of sources) {
-    const about = asDataLine(title === '' ? url : title).slice(0, 100);
+    const about = asDataLine((title === '' ? url : title).slice(0, 100));
     const line = `[${index}] ${about}: ${asDataLine(passage.slice(0, 4 * room))
       .slice(0, room)
       .toWellFormed()}`;

@@ -19,7 +19,7 @@ export interface Turn {
   readonly context: RequestContext;
   /** Ms since the epoch. */
   now(): number;
-  /** A run of the model, cancelled with the request. */
+  /** A run of the model, cancelled with the request. What it is asked has no wish for tools of ours. */
   run(request: GenerationRequest): Promise<Generation>;
   /** Of a run that is over. */
   add(usage: Usage): void;
@@ -89,7 +89,7 @@ export function createTurn({ request, on, context, generate, clock, newId }: Tur
     request,
     context: own,
     now: () => clock.now(),
-    run: ({ serverTools: _, ...plain }) => generate(plain, on, own),
+    run: (asked) => generate(asked, on, own),
     add: (spent) => {
       usage = sumOfUsages(usage, spent);
     },
