@@ -59,7 +59,7 @@ export interface HandsOptions {
   readonly keepFile?: KeepFile;
 }
 
-export const OUTPUT: CodeOutput = { stdout: '', stderr: '', files: [], isCut: false };
+const OUTPUT: CodeOutput = { stdout: '', stderr: '', files: [], isCut: false };
 
 /** A generation with tools over an engine that plays a script, and a record of all it was asked. */
 export function createHands(options: HandsOptions = {}) {
