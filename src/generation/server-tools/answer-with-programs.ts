@@ -18,6 +18,8 @@ interface Needs {
   readonly request: GenerationRequest;
   readonly session: CodeSession;
   readonly tool: Tool;
+  /** The model would go on calling: once a program has come to its end, none is offered any more. */
+  readonly repeatsCalls: boolean;
   readonly citing: WithCitations | undefined;
 }
 
@@ -28,7 +30,7 @@ interface Needs {
  */
 export async function* answerWithPrograms(
   turn: Turn,
-  { first, request, session, tool, citing }: Needs,
+  { first, request, session, tool, repeatsCalls, citing }: Needs,
 ): AsyncGenerator<Batch> {
   const code = { session, name: tool.name };
   let generation: Generation | undefined = first;
@@ -42,7 +44,7 @@ export async function* answerWithPrograms(
     end = { reason: 'length' };
     if (!limits) break;
     const { maxTokens: _tokens, maxTotalTokens: _total, ...plain } = asked;
-    ({ generation, asked } = await goOn(turn, { ...plain, ...limits }, told, { session, tool }));
+    ({ generation, asked } = await goOn(turn, { ...plain, ...limits }, told, { session, tool, repeatsCalls }));
   }
   yield [
     { type: 'choice-end', choice: 0, reason: end.reason, ...(end.stop === undefined ? {} : { stop: end.stop }) },
@@ -55,10 +57,11 @@ async function goOn(
   turn: Turn,
   request: GenerationRequest,
   told: Told,
-  { session, tool }: Pick<Needs, 'session' | 'tool'>,
+  { session, tool, repeatsCalls }: Pick<Needs, 'session' | 'tool' | 'repeatsCalls'>,
 ): Promise<{ readonly generation: Generation | undefined; readonly asked: GenerationRequest }> {
   const { toolUse: _, ...plain } = request;
-  const isOffered = session.hasUses();
+  const hasResult = told.calls.some(({ result }) => result.output && !result.output.error);
+  const isOffered = session.hasUses() && !(repeatsCalls && hasResult);
   for (const charactersMax of [PROGRAM_TOLD_CHARS_MAX, PROGRAM_TOLD_CHARS_MIN]) {
     const asked = { ...request, messages: continued(request.messages, told, charactersMax) };
     const toolUse = isOffered ? withCodeTool(request.toolUse, tool) : request.toolUse;

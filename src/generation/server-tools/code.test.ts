@@ -99,6 +99,23 @@ describe('programs in an answer', () => {
     assert.equal(second?.type === 'server-call' && second.result.failure?.code, 'too-many-uses');
   });
 
+  it('are offered no longer to a model that repeats calls, once one has come to its end', async () => {
+    const { code, books } = createInterpreter(async (program) =>
+      program === 'bad' ? { error: { type: 'exception', message: 'NameError: bad' } } : { value: '1' },
+    );
+    const hands = createHands({
+      script: [[callOf({ code: 'bad' })], [callOf({ code: '1' })], ['One.']],
+      code,
+      repeatsCalls: true,
+    });
+    const { choices } = await collect((await hands.generate({ code: CODE })).batches);
+    assert.deepEqual(books.ran, ['bad', '1']);
+    assert.equal(choices[0]?.blocks.at(-1)?.text, 'One.');
+    assert.ok((hands.prompts()[1] ?? '').includes('You can call functions'));
+    assert.ok(!(hands.prompts()[2] ?? '').includes('You can call functions'));
+    assert.ok((hands.prompts()[2] ?? '').includes('gave: 1'));
+  });
+
   it('are bounded, whatever the model goes on to call', async () => {
     const { code, books } = createInterpreter(async () => ({}));
     const script = Array.from({ length: 40 }, (_, i) => [callOf(i % 2 === 0 ? { code: `${i}` } : { other: 1 })]);

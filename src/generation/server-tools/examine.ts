@@ -13,6 +13,8 @@ export interface Examined {
   readonly contextTokens: number;
   /** Of the conversation as it came; undefined where the engine cannot count. */
   readonly promptTokens: number | undefined;
+  /** The model tends to call again what it has the result of already. */
+  readonly repeatsCalls: boolean;
   /** As of a generation. */
   readonly ignored: readonly string[];
 }
@@ -43,14 +45,15 @@ export function createExamine({ catalogue, engineFor, countPrompt }: Needs): Exa
       const entry = withKnown(resolved.entry, knownOf(loaded, engine.capabilities));
       const own = resolved.deployed?.record.spec.maxContextLength ?? Infinity;
       const contextTokens = Math.min(own, loaded.contextTokens);
+      const repeatsCalls = entry.repeatsCalls === true;
       if (engine.capabilities.input === 'chat') {
         checkAbilities(request, { ...resolved, entry }, engine);
         const ignored = unheardFields(request, entry, engine);
-        return { contextTokens, promptTokens: undefined, ignored };
+        return { contextTokens, promptTokens: undefined, repeatsCalls, ignored };
       }
       const { tokens, ignored } = await countPrompt(request, on, context);
       if (tokens >= contextTokens) throw exceeded(tokens, contextTokens);
-      return { contextTokens, promptTokens: tokens, ignored };
+      return { contextTokens, promptTokens: tokens, repeatsCalls, ignored };
     } finally {
       release();
     }

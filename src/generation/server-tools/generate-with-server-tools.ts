@@ -99,7 +99,8 @@ async function* answered(turn: Turn, examined: Examined, needs: ServerToolNeeds)
   const tool = session ? codeTool(request.toolUse?.tools ?? []) : undefined;
   const { generation, asked } = await startAnswer(turn, { material, examined, tool });
   if (session && tool && withCodeTool(request.toolUse, tool)) {
-    yield* answerWithPrograms(turn, { first: generation, request: asked, session, tool, citing });
+    const { repeatsCalls } = examined;
+    yield* answerWithPrograms(turn, { first: generation, request: asked, session, tool, repeatsCalls, citing });
     return;
   }
   yield* tellRun(turn, generation, { code: undefined, citing });

@@ -50,6 +50,7 @@ export interface HandsOptions {
   readonly engine?: TextEngine;
   readonly contextTokens?: number;
   readonly thinking?: 'prompted';
+  readonly repeatsCalls?: boolean;
   readonly results?: (query: SearchQuery) => readonly Result[];
   readonly findings?: readonly DomainFinding[];
   readonly search?: Search | undefined;
@@ -79,7 +80,8 @@ export function createHands(options: HandsOptions = {}) {
   });
   const engine = options.engine ?? scripted;
   const abilities = { ...ENTRY.abilities, tools: true, ...(options.thinking ? { thinking: options.thinking } : {}) };
-  const house = createHouse(engine, { entry: { ...ENTRY, contextTokens, abilities } });
+  const { repeatsCalls = false } = options;
+  const house = createHouse(engine, { entry: { ...ENTRY, contextTokens, abilities, repeatsCalls } });
   const { catalogue, engineFor } = house.parts;
   const countPrompt = createCountPrompt({ catalogue, engineFor, styleOf: () => ({}) });
   const search: Search = async (query) => {
