@@ -187,7 +187,8 @@ describe('programs in an answer', () => {
     const hands = createHands({ script: [[head, '(1', tail]], code });
     const { choices } = await collect((await hands.generate({ code: CODE }, { maxTokens: 2 })).batches);
     assert.deepEqual(books.ran, []);
-    assert.equal(choices[0]?.reason, 'length');
+    assert.deepEqual(choices[0]?.blocks, [], 'nothing is told of it');
+    assert.equal(choices[0].reason, 'length');
   });
 
   it("share the caller's limit with the rest of the answer", async () => {

@@ -363,6 +363,31 @@ describe('what was found', () => {
     }
   });
 
+  it('is told of fewer sources where there is little room, and of none in a few words', async () => {
+    const long = Array.from({ length: 8 }, (_, i) => found(`S${i}`, 'word and word with more words. '.repeat(300)));
+    const hands = createHands({
+      contextTokens: 500,
+      script: [decision('asks for facts', 'words'), ['A word.']],
+      results: () => long,
+    });
+    await eventsOf(await hands.generate({ search: SEARCH }));
+    const sources = (hands.prompts()[1] ?? '').split(/\n(?=\[\d\])/).slice(1);
+    assert.ok(sources.length >= 2 && sources.length < 8, `${sources.length}`);
+    for (const source of sources) assert.ok(source.length > 100, source);
+  });
+
+  it('is cut again where the model takes more tokens than one would think', async () => {
+    const long = Array.from({ length: 8 }, (_, i) => found(`S${i}`, 'a '.repeat(3_000)));
+    const hands = createHands({
+      contextTokens: 1_000,
+      script: [decision('asks for facts', 'letters'), ['A.']],
+      results: () => long,
+    });
+    const { choices } = await collect((await hands.generate({ search: SEARCH })).batches);
+    assert.equal(choices[0]?.blocks.at(-1)?.text, 'A.');
+    assert.ok((hands.prompts()[1] ?? '').includes('[1] S0'));
+  });
+
   it('is not to blame for a conversation that is too long by itself', async () => {
     const hands = createHands({ contextTokens: 300, script: [] });
     const messages = [say('user', 'word '.repeat(400))];
