@@ -1393,3 +1393,67 @@ export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;
 
 /** The messages interface's own: characters of what a citation repeats of its source. Longer: cut. */
 export const CITED_TEXT_CHARACTERS_MAX = 150;
+/** Ours: characters of a source that an answer's sentences are compared with. Beyond: what is said there counts as not said. */
+export const CITATION_SOURCE_CHARS_MAX = 60_000;
+
+/** Ours: characters of a source's sentence that are told as cited. Beyond: it is cut. */
+export const CITATION_QUOTE_CHARS_MAX = 300;
+
+/** Ours: characters of an answer's sentence that are held back to see what it cites. Beyond: it counts as two. */
+export const CITED_SENTENCE_CHARS_MAX = 2_000;
+
+/**
+ * Ours: searches, pages and programs that one answer takes at most, whatever it wishes for. Beyond: the model answers with what
+ * it has.
+ */
+export const ANSWER_SEARCHES_MAX = 8;
+export const ANSWER_PAGES_MAX = 6;
+export const ANSWER_PROGRAMS_MAX = 12;
+
+/** Ours: queries that are asked for one question at once. */
+export const ANSWER_QUERIES_MAX = 3;
+
+/** Ours: rounds of search, look and decision. Beyond: the model answers with what it has. */
+export const ANSWER_SEARCH_ROUNDS_MAX = 4;
+
+/** Ours: characters of a query. Beyond: it is cut. */
+export const ANSWER_QUERY_CHARS_MAX = 300;
+
+/** Ours: results of one query, and sources of one answer. Beyond: the worse ones are left out. */
+export const ANSWER_RESULTS_MAX = 8;
+export const ANSWER_SOURCES_MAX = 20;
+
+/** Ours: characters of the prompt that all sources take, one of them, and one page that was read whole. Beyond: they are cut. */
+export const TOLD_SOURCES_CHARS_MAX = 24_000;
+export const TOLD_SOURCE_CHARS_MAX = 2_000;
+export const TOLD_PAGE_CHARS_MAX = 6_000;
+
+/** Ours: what a provider of a domain says: characters of one finding, and findings. Beyond: cut, and left out. */
+export const TOLD_FINDING_CHARS_MAX = 1_000;
+export const TOLD_FINDINGS_MAX = 5;
+
+/** Ours: characters of a conversation that a decision about tools is made on: the question, and what was said before it. */
+export const DECISION_QUESTION_CHARS_MAX = 1_500;
+export const DECISION_HISTORY_CHARS_MAX = 1_200;
+
+/** Ours: characters of sources that a decision is made on. */
+export const DECISION_SOURCES_CHARS_MAX = 2_400;
+
+/** Ours: tokens of such a decision. Beyond: it counts as none. */
+export const DECISION_TOKENS_MAX = 200;
+
+/** Ours: ms for one search and one page. Beyond: they failed. */
+export const ANSWER_SEARCH_MS_MAX = 20_000;
+export const ANSWER_PAGE_MS_MAX = 30_000;
+
+/** Ours: ms from a request's beginning in which tools may begin or go on. Beyond: the model answers with what it has. */
+export const ANSWER_TOOLS_MS_MAX = 180_000;
+
+/** Ours: bytes of a program that a model writes. Beyond: it is not run. */
+export const PROGRAM_BYTES_MAX = 64 * 1024;
+
+/** Ours: characters of a program's output that the model reads. Beyond: the middle is left out. */
+export const PROGRAM_TOLD_CHARS_MAX = 4_000;
+
+/** Ours: the same where the context has no room for that. */
+export const PROGRAM_TOLD_CHARS_MIN = 400;

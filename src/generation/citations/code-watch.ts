@@ -1,0 +1,45 @@
+import { MARK_OR_CODE, numbersOf } from './marks.ts';
+
+export interface Part {
+  readonly text: string;
+  /** It is a mark: what it points at. Marks in code are code. */
+  readonly marks?: readonly number[];
+  readonly isCode: boolean;
+}
+
+/** Follows where code is in a text that comes in parts, none of which ends within a row of backticks. */
+export interface CodeWatch {
+  read(text: string): readonly Part[];
+  /** The text so far ends inside a fence. */
+  isFenced(): boolean;
+}
+
+export function createCodeWatch(): CodeWatch {
+  let isFenced = false;
+  let hasTick = false;
+  let isLineStart = true;
+
+  const look = (text: string, isToken: boolean): Part => {
+    const wasCode = isFenced || hasTick;
+    if (isToken && text === '\n') {
+      isLineStart = true;
+      hasTick = false;
+    } else if (isToken && text.startsWith('`')) {
+      if (isLineStart && text.length >= 3) isFenced = !isFenced;
+      else if (!isFenced) hasTick = !hasTick;
+      isLineStart = false;
+    } else if (text.trim() !== '') isLineStart = false;
+    const isCode = wasCode || isFenced || hasTick;
+    return { text, isCode, ...(isToken && /\d/.test(text) && !isCode ? { marks: numbersOf(text) } : {}) };
+  };
+
+  return {
+    read: (text) =>
+      text
+        .split(MARK_OR_CODE)
+        .map((part, i) => ({ part, isToken: i % 2 === 1 }))
+        .filter(({ part }) => part !== '')
+        .map(({ part, isToken }) => look(part, isToken)),
+    isFenced: () => isFenced,
+  };
+}

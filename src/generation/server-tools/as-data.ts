@@ -1,0 +1,50 @@
+import { TOOL_FORMATS } from '../tools/formats.ts';
+
+/**
+ * A text from elsewhere as a prompt may hold it: no mark of any call format, chat template, fence or citation is left in it, nor
+ * a character that nobody sees. What a model repeats of it word by word is no call either.
+ */
+export function asData(text: string): string {
+  let told = withoutReferences(text.replaceAll(UNSEEN, ''));
+  for (const mark of MARKS) told = told.replaceAll(mark, broken);
+  return told
+    .replaceAll(/`{3,}|~{3,}/g, "'''")
+    .replaceAll(/<(?=\s*[|｜])/g, '‹')
+    .replaceAll(/(?<=[|｜]\s*)>/g, '›')
+    .replaceAll(TAG, '‹')
+    .replaceAll(BRACKET, '［')
+    .replaceAll(CALL_KEY, '“$1”$2');
+}
+
+/** First of all, and again: what stood around one may be a mark together. Where that has no end the rest is no mark for its bracket. */
+function withoutReferences(text: string): string {
+  let told = text;
+  for (let time = 0; time < 3; time++) told = told.replaceAll(REFERENCE, '');
+  return told.replaceAll(REFERENCE, (mark) => `［${mark.slice(1)}`);
+}
+
+const REFERENCE = /[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi;
+
+/** The same in one line. */
+export const asDataLine = (text: string): string => asData(text).replaceAll(/\s+/g, ' ').trim();
+
+/** Controls but line ends and tabs, marks of writing direction, blanks without width, and tags that hide text. */
+const UNSEEN = /(?![\n\t])\p{Cc}|[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E0FFF}]/gu;
+
+const MARKS = [
+  ...new Set(
+    Object.values(TOOL_FORMATS).flatMap(({ openings, closings, markers }) => [...openings, ...closings, ...markers]),
+  ),
+].map((mark) => new RegExp(RegExp.escape(mark), 'gi'));
+
+/** A blank behind its first character makes text of it. */
+const broken = (mark: string): string => `${mark.slice(0, 1)} ${mark.slice(1)}`;
+
+/** Names that templates, call formats and our own prompts give to tags. */
+const TAG =
+  /<(?=\s*\/?\s*(?:tool|function|arg|parameter|invoke|antml|think|search|result|source|document|program|output|im_|s>|system|user|assistant|human|end_of|start_of|bos|eos))/gi;
+
+const BRACKET = /\[(?=\s*\/?\s*(?:TOOL|ARGS|INST|SYS|AVAILABLE))/gi;
+
+/** What a call that is one JSON object is told by. */
+const CALL_KEY = /"(name|type|function|tool|arguments|parameters|tool_calls)"(\s*:)/gi;
