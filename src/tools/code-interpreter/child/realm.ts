@@ -126,6 +126,7 @@ export function bootRealm(host: Host, options: RealmOptions, interpreter: () => 
     clearTimeout: (timer: number) => void timers.delete(timer),
   });
 
+  const fail = (reason: unknown): void => broken(String(reason));
   let python: PyodideAPI;
   let runProgram: (code: string) => PromiseLike<string>;
 
@@ -162,6 +163,10 @@ export function bootRealm(host: Host, options: RealmOptions, interpreter: () => 
       else python.setStderr({ write });
     }
     python.setStdin({ stdin: () => null });
+    // `os._exit` and faults of the interpreter end it where nobody waits for them.
+    const { _api, _module } = python as unknown as Record<'_api' | '_module', Record<string, unknown>>;
+    _api.on_fatal = fail;
+    _module.onExit = () => broken('exit');
     const own = python.toPy({ LIMITS: options.harnessLimits, HOME: options.homeFolder }) as never;
     runProgram = python.runPython(options.harness, { globals: own, filename: 'harness.py' }) as typeof runProgram;
     for (const name of ['pyodide_js', 'js']) python.unregisterJsModule(name);
@@ -184,7 +189,6 @@ export function bootRealm(host: Host, options: RealmOptions, interpreter: () => 
     done(nonce, JSON.stringify({ value, error, isCut }));
   };
 
-  const fail = (reason: unknown): void => broken(String(reason));
   void begin().catch(fail);
   return {
     run(order) {
