@@ -48,6 +48,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   eld: ['src/generation/'],
   unpdf: ['src/documents/'],
   htmlparser2: ['src/documents/'],
+  pyodide: ['src/tools/code-interpreter/'],
 };
 
 /** Folders of a room that its other folders may see: what wire formats say alike. */

@@ -80,6 +80,7 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
         signal.removeEventListener('abort', onAbort);
       };
       const hear = (report: Report): void => {
+        if (report.type === 'broken') return child.kill('done');
         // What was said for the program before, or by somebody who does not know what only we and the process do.
         if (isOver || report.nonce !== nonce) return child.kill('output');
         heardBytes += 'bytes' in report ? report.bytes.length : 0;
@@ -95,8 +96,6 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
             const failure: CodeError | undefined = error === undefined ? undefined : { type: 'exception', message: error };
             return resolve(gathered.end({ value, error: failure, isCut }));
           }
-          case 'broken':
-            return child.kill('done');
           case 'ready':
           case 'snapshot':
             return child.kill('output');

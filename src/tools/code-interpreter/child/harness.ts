@@ -5,6 +5,10 @@
 export const HARNESS = String.raw`import ast, asyncio, inspect, io, json, linecache, os, stat, sys, traceback
 import __main__
 
+for name in list(sys.modules):
+    if name.partition('.')[0] in ('js', 'pyodide_js'):
+        del sys.modules[name]
+
 _limits = json.loads(LIMITS)
 _own_files = set()
 _programs = 0

@@ -47,6 +47,8 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
   let filesLeft = 0;
   let fileBytesLeft = 0;
   let isCut = false;
+  /** What is left behind by a program may go on to print when it is over: nobody asked for that. */
+  let isRunning = false;
   const gathered = { stdout: [] as string[], stderr: [] as string[] };
   const left = { stdout: 0, stderr: 0 };
   let gatheredBytes = 0;
@@ -85,7 +87,7 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
       noteRoom -= text.length;
     },
     printed(stream, bytes) {
-      if (stream !== 'stdout' && stream !== 'stderr') return;
+      if (!isRunning || (stream !== 'stdout' && stream !== 'stderr')) return;
       const whole = lengthOf(bytes);
       const length = Math.min(whole, left[stream]);
       if (length < whole) isCut = true;
@@ -96,6 +98,7 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
       if (gatheredBytes >= GATHERED_BYTES || performance.now() - flushedAt >= GATHERED_MS) flush();
     },
     file(name, bytes) {
+      if (!isRunning) return;
       const length = lengthOf(bytes);
       if (typeof name !== 'string' || filesLeft === 0 || length > fileBytesLeft) {
         isCut = true;
@@ -114,10 +117,11 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
     },
     ready: () => tell({ nonce, type: 'ready' }),
     done(ofNonce, outcome) {
-      if (ofNonce !== nonce || typeof outcome !== 'string') return;
+      if (!isRunning || ofNonce !== nonce || typeof outcome !== 'string') return;
       flush();
       // Texts of a program's making: the service looks at each of them again.
       const told = JSON.parse(outcome) as Extract<Report, { type: 'done' }>['outcome'];
+      isRunning = false;
       tell({ nonce, type: 'done', outcome: { ...told, isCut: told.isCut || isCut } });
     },
     broken(reason) {
@@ -134,6 +138,7 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
     beginProgram(ofNonce) {
       nonce = ofNonce;
       isCut = false;
+      isRunning = true;
       left.stdout = limits?.outputBytesMax ?? 0;
       left.stderr = left.stdout;
       filesLeft = limits?.filesMax ?? 0;

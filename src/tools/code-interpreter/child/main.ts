@@ -3,6 +3,7 @@
 // between its own realm and the one that Python lives in (realm.ts).
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
+import { boundMemory } from './bound-memory.ts';
 import { closeNetwork } from './close-network.ts';
 import { HARNESS } from './harness.ts';
 import { createHost } from './host.ts';
@@ -47,9 +48,11 @@ onLines(process.stdin, (line) => {
   realm?.run(JSON.stringify(program));
 });
 
-function interpreterFiles({ pyodideFolder, snapshotFile, wheelsFolder, wheelNames }: StartOrder): InterpreterFiles {
+const WASM = 'pyodide/pyodide.asm.wasm';
+
+function interpreterFiles({ pyodideFolder, snapshotFile, wheelsFolder, wheelNames, limits }: StartOrder): InterpreterFiles {
   const paths = new Map([
-    ['pyodide/pyodide.asm.wasm', `${pyodideFolder}/pyodide.asm.wasm`],
+    [WASM, `${pyodideFolder}/pyodide.asm.wasm`],
     ['pyodide/python_stdlib.zip', `${pyodideFolder}/python_stdlib.zip`],
     ...wheelNames.map((name) => [`wheels/${name}`, `${wheelsFolder}/${name}`] as const),
     ...(snapshotFile === undefined ? [] : [['snapshot', snapshotFile] as const]),
@@ -58,7 +61,10 @@ function interpreterFiles({ pyodideFolder, snapshotFile, wheelsFolder, wheelName
   return (name) => {
     const path = paths.get(name);
     if (path === undefined) return undefined;
-    if (last?.name !== name) last = { name, bytes: readFileSync(path) };
+    if (last?.name !== name) {
+      last = { name, bytes: readFileSync(path) };
+      if (name === WASM) boundMemory(last.bytes, limits.memoryBytes);
+    }
     return last.bytes;
   };
 }
@@ -79,16 +85,14 @@ function start({ pyodideFolder, snapshotFile, wheelNames, isForSnapshot, limits 
     createModule: evaluate(`(() => {${moduleText}})()`, 'pyodide.asm.js'),
   });
   const lock = JSON.parse(readFileSync(`${pyodideFolder}/pyodide-lock.json`, 'utf8')) as { readonly info: unknown };
-  const { memoryBytes, ...harnessLimits } = limits;
   const options: RealmOptions = {
     hasSnapshot: snapshotFile !== undefined,
     isForSnapshot,
-    memoryBytes,
     wheelNames,
     lockInfo: JSON.stringify(lock.info),
     harness: HARNESS,
     homeFolder: HOME_FOLDER,
-    harnessLimits: JSON.stringify(harnessLimits),
+    harnessLimits: JSON.stringify(limits),
   };
   evaluate(`(${defineTextCoding.toString()})()`, 'text-coding.js');
   const boot = evaluate(`(${bootRealm.toString()})`, 'realm.js') as typeof bootRealm;

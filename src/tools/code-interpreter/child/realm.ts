@@ -28,7 +28,6 @@ export interface Host {
 export interface RealmOptions {
   readonly hasSnapshot: boolean;
   readonly isForSnapshot: boolean;
-  readonly memoryBytes: number;
   readonly wheelNames: readonly string[];
   /** JSON: the `info` of the interpreter's lock file. */
   readonly lockInfo: string;
@@ -96,14 +95,6 @@ export function bootRealm(host: Host, options: RealmOptions, interpreter: () => 
   // Programs would be handed the frames of the host's functions by it.
   Object.defineProperty(Error, 'prepareStackTrace', { value: undefined, writable: false, configurable: false });
   Object.defineProperty(globalThis, 'Error', { value: Error, writable: false, configurable: false });
-
-  const { Memory } = WebAssembly;
-  const pagesMax = Math.floor(options.memoryBytes / 65_536);
-  const BoundedMemory = function (wish: WebAssembly.MemoryDescriptor): WebAssembly.Memory {
-    return new Memory({ ...wish, maximum: Math.min(wish.maximum ?? pagesMax, pagesMax) });
-  };
-  BoundedMemory.prototype = Memory.prototype;
-  Object.defineProperty(WebAssembly, 'Memory', { value: BoundedMemory, writable: false, configurable: false });
 
   const timers = new Map<number, () => void>();
   let lastTimer = 0;

@@ -53,7 +53,7 @@ export interface SandboxLimits {
 }
 
 /** Ours: MiB that a process needs beside the memory of Python: code, heap, stacks of threads, copies of what it loads. */
-export const PROCESS_MB = 1_024;
+export const PROCESS_MB = 896;
 
 /** Ours: processes and threads of one sandbox: the runtime has a dozen. */
 export const PROCESSES_MAX = 32;
