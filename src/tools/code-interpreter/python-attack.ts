@@ -33,7 +33,7 @@ def _():
 @_try('the interpreter\'s own interface')
 def _():
     import pyodide_js
-    return True
+    return any(hasattr(pyodide_js, name) for name in ('FS', '_module', 'runPython', 'mountNodeFS', 'loadPackage'))
 
 @_try('a file of the host')
 def _():

@@ -21,7 +21,9 @@ export function createReserve({ start, size, log }: ReserveOptions): Reserve {
   const add = (): void => {
     const process = start();
     waiting.add(process);
-    process.ready.catch((error: unknown) => log.error('a process of the code interpreter did not get ready', { error }));
+    process.ready.catch((error: unknown) => {
+      if (!isClosed) log.error('a process of the code interpreter did not get ready', { error });
+    });
     // It is not replaced before somebody needs one: what ends by itself would do so again.
     void process.ended.then(() => waiting.delete(process));
   };

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { ProgramLimits } from './child/messages.ts';
 import { startSandboxed } from './sandboxed-process.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
@@ -34,22 +34,25 @@ interface SnapshotOptions {
 export async function openSnapshot({ folder, pyodideVersion, sandbox, limits }: SnapshotOptions): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-  const path = join(folder, `python-${pyodideVersion}-${EDITION}.snapshot`);
-  if (await isWhole(path)) return path;
+  const prefix = `python-${pyodideVersion}-${EDITION}-`;
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(prefix) && (await isWhole(join(folder, name), prefix))) return join(folder, name);
+  }
   const bytes = await makeSnapshot(sandbox, limits);
+  const path = join(folder, `${prefix}${digestOf(bytes)}.snapshot`);
   await writeWhole(path, bytes);
-  await writeWhole(`${path}.sha256`, Buffer.from(digestOf(bytes)));
   return path;
 }
 
-async function isWhole(path: string): Promise<boolean> {
+/** Its name says what is in it. */
+async function isWhole(path: string, prefix: string): Promise<boolean> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
       const status = await file.stat();
       const isOurs = status.isFile() && status.uid === (process.getuid?.() ?? status.uid) && (status.mode & 0o222) === 0;
       if (!isOurs || status.size > SNAPSHOT_BYTES_MAX) return false;
-      return digestOf(await file.readFile()) === (await readFile(`${path}.sha256`, 'utf8'));
+      return basename(path) === `${prefix}${digestOf(await file.readFile())}.snapshot`;
     } finally {
       await file.close();
     }

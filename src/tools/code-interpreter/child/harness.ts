@@ -2,12 +2,19 @@
  * Python: runs programs one after the other in one namespace, and says what came of each. Programs can reach and change all of
  * it: nothing that has to hold rests on it. Its value is the function that runs one.
  */
-export const HARNESS = String.raw`import ast, asyncio, inspect, io, json, linecache, os, stat, sys, traceback
+export const HARNESS = String.raw`import ast, asyncio, inspect, io, json, linecache, os, stat, sys, traceback, types
 import __main__
 
 for name in list(sys.modules):
     if name.partition('.')[0] in ('js', 'pyodide_js'):
         del sys.modules[name]
+# All that the event loop asks of the interpreter's own interface when it is run by hand.
+_api = types.ModuleType('pyodide_js._api')
+_api.config = types.SimpleNamespace(enableRunUntilComplete=True)
+_stub = types.ModuleType('pyodide_js')
+_stub._api = _api
+_stub.__path__ = []
+sys.modules.update({'pyodide_js': _stub, 'pyodide_js._api': _api})
 
 _limits = json.loads(LIMITS)
 _own_files = set()
