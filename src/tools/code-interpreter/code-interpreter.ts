@@ -48,6 +48,8 @@ export interface CodeInterpreterStatus {
   readonly inForce: CodeLevel | 'unproven';
   /** What programs are kept in. */
   readonly sandbox?: string;
+  /** Processes that wait for the next container. */
+  readonly inReserve: number;
   readonly reason?: string;
 }
 
@@ -71,7 +73,7 @@ const OFF_REASON = 'the configuration says codeInterpreter.level: off';
 export function createCodeInterpreter(options: CodeInterpreterOptions): RunningCodeInterpreter {
   const { level, memoryMb, log, clock = systemClock } = options;
   const warm = options.warm ?? (totalmem() >= WARM_MEMORY_BYTES ? 1 : 0);
-  let status: CodeInterpreterStatus =
+  let status: Omit<CodeInterpreterStatus, 'inReserve'> =
     level === 'off' ? { asked: level, inForce: 'off', reason: OFF_REASON } : { asked: level, inForce: 'unproven' };
   let prepared: Promise<Containers | undefined> | undefined;
   let containers: Containers | undefined;
@@ -112,12 +114,13 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       return undefined;
     }));
 
+  const tell = (): CodeInterpreterStatus => ({ ...status, inReserve: containers?.inReserve() ?? 0 });
   return {
     async prepare() {
       await once();
-      return status;
+      return tell();
     },
-    status: () => status,
+    status: tell,
     async open({ workspace, containerId, files }, signal) {
       signal.throwIfAborted();
       const open = await unlessAborted(once(), signal);

@@ -17,6 +17,8 @@ export interface Containers {
    * @throws ServiceError `overloaded`; the signal's reason.
    */
   open(wish: ContainerWish, signal: AbortSignal): Promise<CodeContainer>;
+  /** Processes that wait for the next one. */
+  inReserve(): number;
   close(): Promise<void>;
 }
 
@@ -167,6 +169,7 @@ export function createContainers(options: ContainersOptions): Containers {
       one.inputs = [...one.inputs, ...inputs];
       return handOut(one);
     },
+    inReserve: () => reserve.ready(),
     async close() {
       isClosed = true;
       stopLooking();

@@ -5,6 +5,8 @@ import type { ProgramProcess } from './program-process.ts';
 export interface Reserve {
   /** One that is ready, or is getting ready. */
   take(): ProgramProcess;
+  /** How many wait that are ready. */
+  ready(): number;
   close(): Promise<void>;
 }
 
@@ -16,16 +18,23 @@ interface ReserveOptions {
 
 export function createReserve({ start, size, log }: ReserveOptions): Reserve {
   const waiting = new Set<ProgramProcess>();
+  const ready = new Set<ProgramProcess>();
   let isClosed = false;
 
   const add = (): void => {
     const process = start();
     waiting.add(process);
-    process.ready.catch((error: unknown) => {
-      if (!isClosed) log.error('a process of the code interpreter did not get ready', { error });
-    });
+    process.ready.then(
+      () => ready.add(process),
+      (error: unknown) => {
+        if (!isClosed) log.error('a process of the code interpreter did not get ready', { error });
+      },
+    );
     // It is not replaced before somebody needs one: what ends by itself would do so again.
-    void process.ended.then(() => waiting.delete(process));
+    void process.ended.then(() => {
+      waiting.delete(process);
+      ready.delete(process);
+    });
   };
   const fill = (): void => {
     while (!isClosed && waiting.size < size) add();
@@ -34,13 +43,14 @@ export function createReserve({ start, size, log }: ReserveOptions): Reserve {
   fill();
   return {
     take() {
-      const [first] = waiting;
+      const first = [...ready].find((process) => waiting.has(process)) ?? [...waiting][0];
       if (first) waiting.delete(first);
       // The next one starts when this one is ready: side by side they would be in each other's way.
       const taken = first ?? start();
       taken.ready.then(fill, fill);
       return taken;
     },
+    ready: () => [...waiting].filter((process) => ready.has(process)).length,
     async close() {
       isClosed = true;
       const processes = [...waiting];
