@@ -16,7 +16,15 @@ const SILENT = { info: () => undefined, warn: () => undefined, error: () => unde
 /** The first line of a program in the sandbox, with a process in reserve and without, beside Pyodide in a bare Node process. */
 export async function code(note: (text: string) => void): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const settings = { driver: 'auto', image: '', memoryMb: 512, seconds: 30, containersMax: 2, folder, log: SILENT } as const;
+  const settings = {
+    driver: 'auto',
+    image: '',
+    memoryMb: 512,
+    seconds: 30,
+    containersMax: 2,
+    folder,
+    log: SILENT,
+  } as const;
   const cold = createCodeInterpreter({ ...settings, level: 'strict', warm: 0 });
   const warm = createCodeInterpreter({ ...settings, level: 'strict', warm: 1 });
   try {
@@ -27,7 +35,14 @@ export async function code(note: (text: string) => void): Promise<Row[]> {
     const row = async (what: string, run: () => Promise<number>): Promise<Row> => {
       note(what);
       const pairs = await alternate(ROUNDS, run, bare, note);
-      return { what, unit: 'ms', ...pairs, peer: 'bare Pyodide, a new process', ratio: ratioOf(pairs), goal: 'reported' };
+      return {
+        what,
+        unit: 'ms',
+        ...pairs,
+        peer: 'bare Pyodide, a new process',
+        ratio: ratioOf(pairs),
+        goal: 'reported',
+      };
     };
     const signal = new AbortController().signal;
     const firstLine = async (interpreter: typeof cold): Promise<number> => {
@@ -45,10 +60,7 @@ export async function code(note: (text: string) => void): Promise<Row[]> {
       return firstLine(warm);
     };
     const warmRow = await row('first line of a program, warm', rested);
-    return [
-      { ...warmRow, goal: '< 300 ms' },
-      await row('first line of a program, cold', () => firstLine(cold)),
-    ];
+    return [{ ...warmRow, goal: '< 300 ms' }, await row('first line of a program, cold', () => firstLine(cold))];
   } finally {
     await Promise.all([cold.close(), warm.close()]);
     rmSync(folder, { recursive: true, force: true });

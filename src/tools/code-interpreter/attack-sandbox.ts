@@ -30,7 +30,10 @@ const EVERYWHERE = new Set(['PATH', 'HOME', 'HOSTNAME', 'LANG', 'TERM', 'PWD', '
  * @param memoryMb What the sandbox was told that programs may have.
  * @returns what it does not contain, in words; undefined: it held.
  */
-export async function attackSandbox(sandbox: Sandbox, { memoryMb }: { readonly memoryMb: number }): Promise<string | undefined> {
+export async function attackSandbox(
+  sandbox: Sandbox,
+  { memoryMb }: { readonly memoryMb: number },
+): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-attack-'));
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   try {
@@ -72,7 +75,11 @@ async function attackBy(sandbox: Sandbox, order: AttackOrder, folder: string): P
   let killedAt: number | undefined;
   const kill = (): void => {
     killedAt ??= performance.now();
-    if (launch.end) spawn(launch.end.command, launch.end.args, { env: { ...launch.env }, stdio: 'ignore' }).on('error', () => undefined);
+    if (launch.end)
+      spawn(launch.end.command, launch.end.args, { env: { ...launch.env }, stdio: 'ignore' }).on(
+        'error',
+        () => undefined,
+      );
     if (child.pid === undefined) return;
     try {
       process.kill(-child.pid, 'SIGKILL');
@@ -113,7 +120,8 @@ async function attackBy(sandbox: Sandbox, order: AttackOrder, folder: string): P
     if (broke !== undefined) return `it does not contain a program, which ${broke}`;
     const isOver = tried.has(attack) || attack === 'memory';
     if (attack === 'time') {
-      if (killedAt === undefined || performance.now() - killedAt > END_MS) return 'a loop without end cannot be ended in it';
+      if (killedAt === undefined || performance.now() - killedAt > END_MS)
+        return 'a loop without end cannot be ended in it';
     } else if (!isOver) return `it was not found out whether it contains a program (${attack}): ${said.trim()}`;
   }
   return undefined;

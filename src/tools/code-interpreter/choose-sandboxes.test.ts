@@ -36,18 +36,34 @@ describe('what programs could be kept in', () => {
   });
 
   test('a driver that is named is the only one, and its absence is told', () => {
-    const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'podman', image: '' }, { ...linux, env: {} });
+    const { sandboxes, reasons } = chooseSandboxes(
+      { level: 'strict', driver: 'podman', image: '' },
+      { ...linux, env: {} },
+    );
     assert.deepEqual([sandboxes.length, reasons], [0, ['there is no podman']]);
   });
 });
 
 describe('every sandbox', () => {
   const launches: Readonly<Record<string, Launch>> = {
-    bubblewrap: createBubblewrap(HOST, LIMITS, { bwrap: '/usr/bin/bwrap', prlimit: '/usr/bin/prlimit' }, () => ['/lib/c.so']).launch(PROGRAM),
-    'namespaces, as root': createNamespaces(HOST, LIMITS, tools, { libraries: ['/lib/c.so'], isRoot: true }).launch(PROGRAM),
-    'namespaces, as anybody': createNamespaces(HOST, LIMITS, tools, { libraries: ['/lib/c.so'], isRoot: false }).launch(PROGRAM),
-    process: createProcessOnly(HOST, LIMITS, { prlimit: '/usr/bin/prlimit', setpriv: '/usr/bin/setpriv' }).launch(PROGRAM),
-    docker: createContainerEngine(HOST, LIMITS, { name: 'docker', command: '/usr/bin/docker', image: 'node', env: {} }).launch(PROGRAM),
+    bubblewrap: createBubblewrap(HOST, LIMITS, { bwrap: '/usr/bin/bwrap', prlimit: '/usr/bin/prlimit' }, () => [
+      '/lib/c.so',
+    ]).launch(PROGRAM),
+    'namespaces, as root': createNamespaces(HOST, LIMITS, tools, { libraries: ['/lib/c.so'], isRoot: true }).launch(
+      PROGRAM,
+    ),
+    'namespaces, as anybody': createNamespaces(HOST, LIMITS, tools, { libraries: ['/lib/c.so'], isRoot: false }).launch(
+      PROGRAM,
+    ),
+    process: createProcessOnly(HOST, LIMITS, { prlimit: '/usr/bin/prlimit', setpriv: '/usr/bin/setpriv' }).launch(
+      PROGRAM,
+    ),
+    docker: createContainerEngine(HOST, LIMITS, {
+      name: 'docker',
+      command: '/usr/bin/docker',
+      image: 'node',
+      env: {},
+    }).launch(PROGRAM),
   };
 
   for (const [name, launch] of Object.entries(launches)) {
@@ -65,7 +81,10 @@ describe('every sandbox', () => {
       const { args, places } = launch;
       const program = args.slice(args.findLastIndex((arg) => ['/node', 'node'].includes(arg)));
       assert.ok(!program.some((arg) => /\/opt|\/data/.test(arg)), program.join(' '));
-      assert.deepEqual(Object.values(places).filter((path) => !path.startsWith('/app/')), []);
+      assert.deepEqual(
+        Object.values(places).filter((path) => !path.startsWith('/app/')),
+        [],
+      );
     });
   }
 

@@ -33,7 +33,15 @@ export interface Candidates {
 }
 
 /** Variables by which the program of a container engine finds its daemon or its store. */
-const ENGINE_VARIABLES = ['PATH', 'HOME', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'DOCKER_CONFIG', 'XDG_RUNTIME_DIR', 'CONTAINER_HOST'];
+const ENGINE_VARIABLES = [
+  'PATH',
+  'HOME',
+  'DOCKER_HOST',
+  'DOCKER_CONTEXT',
+  'DOCKER_CONFIG',
+  'XDG_RUNTIME_DIR',
+  'CONTAINER_HOST',
+];
 
 interface System {
   readonly platform: string;
@@ -82,8 +90,7 @@ const KINDS: Readonly<Record<Kind, (wish: SandboxWish, system: System) => MakeSa
     if (typeof found === 'string') return found;
     if ('missing' in found) return `there is no ${found.missing} (package util-linux)`;
     const { isRoot } = system;
-    return (host, limits) =>
-      createNamespaces(host, limits, found.tools, { libraries: librariesOf(host.node), isRoot });
+    return (host, limits) => createNamespaces(host, limits, found.tools, { libraries: librariesOf(host.node), isRoot });
   },
   docker: (wish, system) => containerEngine('docker', wish, system),
   podman: (wish, system) => containerEngine('podman', wish, system),

@@ -34,12 +34,25 @@ describe('names of files that programs make', () => {
 });
 
 describe('lines of a process', () => {
-  for (const line of ['', 'x', 'null', '[]', '{}', '{"nonce":1,"type":"ready"}', '{"nonce":"a","type":"other"}', '{"nonce":"a","type":"done"}']) {
+  for (const line of [
+    '',
+    'x',
+    'null',
+    '[]',
+    '{}',
+    '{"nonce":1,"type":"ready"}',
+    '{"nonce":"a","type":"other"}',
+    '{"nonce":"a","type":"done"}',
+  ]) {
     test(`${line || 'nothing'} is no report`, () => assert.equal(readReport(line), undefined));
   }
 
   test('what is no text in a report is left out', () => {
-    const line = JSON.stringify({ nonce: 'a', type: 'done', outcome: { value: { toString: 1 }, error: 7, isCut: 'yes' } });
+    const line = JSON.stringify({
+      nonce: 'a',
+      type: 'done',
+      outcome: { value: { toString: 1 }, error: 7, isCut: 'yes' },
+    });
     assert.deepEqual(readReport(line), { nonce: 'a', type: 'done', outcome: { isCut: false } });
   });
 });

@@ -23,14 +23,16 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** By its name: a program that lies about it lies to whoever opens it, so they are told `nosniff` elsewhere. */
-export const mediaTypeOf = (name: string): string => MEDIA_TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream';
+export const mediaTypeOf = (name: string): string =>
+  MEDIA_TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream';
 
 /** A name without folders and without what cannot be shown, that none of `taken` has. */
 export function fileName(wished: string, taken: ReadonlySet<string>): string {
   const last = wished.split(/[/\\]/).at(-1) ?? '';
   const shown = last.replaceAll(/[\p{C}:*?"<>|]/gu, '_').replace(/^\.+/, '');
   const ending = extname(shown).slice(0, 16);
-  const stem = shown.slice(0, shown.length - extname(shown).length).slice(0, NAME_CHARACTERS_MAX - ending.length) || 'file';
+  const stem =
+    shown.slice(0, shown.length - extname(shown).length).slice(0, NAME_CHARACTERS_MAX - ending.length) || 'file';
   let name = `${stem}${ending}`;
   for (let number = 2; taken.has(name); number++) name = `${stem}-${number}${ending}`;
   return name;

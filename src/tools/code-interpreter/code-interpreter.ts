@@ -125,7 +125,10 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       signal.throwIfAborted();
       const open = await unlessAborted(once(), signal);
       if (!open || isClosed) {
-        throw new ServiceError('unsupported', `The code interpreter is off: ${status.reason ?? 'the service is closing'}.`);
+        throw new ServiceError(
+          'unsupported',
+          `The code interpreter is off: ${status.reason ?? 'the service is closing'}.`,
+        );
       }
       const inputs = await readInputs(files, signal);
       return open.open({ workspace, containerId, inputs }, signal);

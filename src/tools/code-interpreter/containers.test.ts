@@ -78,7 +78,7 @@ describe('containers', () => {
     assert.equal(started[0]?.isKilled(), true);
   });
 
-  test('where all are in use the next is refused; one that is released makes room, the own workspace\'s first', async () => {
+  test("where all are in use the next is refused; one that is released makes room, the own workspace's first", async () => {
     const { containers, started, at } = open();
     const first = await containers.open({ workspace: 'a', inputs: [] }, forever);
     at(1);
@@ -88,14 +88,20 @@ describe('containers', () => {
     at(2);
     second.release();
     await containers.open({ workspace: 'b', inputs: [] }, forever);
-    assert.deepEqual(started.map((process) => process.isKilled()), [false, true, false]);
+    assert.deepEqual(
+      started.map((process) => process.isKilled()),
+      [false, true, false],
+    );
   });
 
   test('programs of one run one after the other, and inputs go with the first', async () => {
     const { containers, started } = open();
     const held = await containers.open({ workspace: 'a', inputs: [{ name: 'x', bytes: '' }] }, forever);
     const outputs = await Promise.all([held.run('1', forever), held.run('2', forever)]);
-    assert.deepEqual(outputs.map(({ value }) => value), ['1', '2']);
+    assert.deepEqual(
+      outputs.map(({ value }) => value),
+      ['1', '2'],
+    );
     assert.deepEqual(started[0]?.asked, ['1,x', '2']);
   });
 

@@ -46,7 +46,8 @@ export async function prepareSandbox({ sandboxes, reasons }: Candidates, options
   await mkdir(emptyFolder, { recursive: true, mode: 0o755 });
   const host: HostPlaces = { ...ownPlaces(), emptyFolder: realpathSync(emptyFolder) };
   const wheels = wheelsFolder === undefined ? undefined : realpathSync(wheelsFolder);
-  const wheelNames = wheels === undefined ? [] : (await readdir(wheels)).filter((name) => name.endsWith('.whl')).toSorted();
+  const wheelNames =
+    wheels === undefined ? [] : (await readdir(wheels)).filter((name) => name.endsWith('.whl')).toSorted();
   const cpuSeconds = seconds * CODE_CPU_PROGRAMS;
   for (const make of sandboxes) {
     const attacked = make(host, { memoryMb: ATTACKED_MEMORY_MB, cpuSeconds });
@@ -68,12 +69,22 @@ export async function prepareSandbox({ sandboxes, reasons }: Candidates, options
 async function withFiles(
   make: MakeSandbox,
   host: HostPlaces,
-  { folder, wheels, memoryMb, cpuSeconds, limits }: PrepareOptions & { readonly wheels: string | undefined; readonly cpuSeconds: number },
+  {
+    folder,
+    wheels,
+    memoryMb,
+    cpuSeconds,
+    limits,
+  }: PrepareOptions & { readonly wheels: string | undefined; readonly cpuSeconds: number },
 ): Promise<Sandbox> {
   const bounds = { memoryMb, cpuSeconds };
   const pyodideVersion = versionOf(host.pyodideFolder);
   const snapshotFile = await openSnapshot({ folder, pyodideVersion, sandbox: make(host, bounds), limits });
-  const places = { ...host, snapshotFile: realpathSync(snapshotFile), ...(wheels !== undefined && { wheelsFolder: wheels }) };
+  const places = {
+    ...host,
+    snapshotFile: realpathSync(snapshotFile),
+    ...(wheels !== undefined && { wheelsFolder: wheels }),
+  };
   return make(places, bounds);
 }
 

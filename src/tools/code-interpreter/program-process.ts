@@ -93,7 +93,8 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
           case 'done': {
             over();
             const { value, error, isCut } = report.outcome;
-            const failure: CodeError | undefined = error === undefined ? undefined : { type: 'exception', message: error };
+            const failure: CodeError | undefined =
+              error === undefined ? undefined : { type: 'exception', message: error };
             return resolve(gathered.end({ value, error: failure, isCut }));
           }
           case 'ready':
@@ -116,7 +117,11 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
   return { ready, ended: child.ended, run, kill: () => child.kill('done') };
 }
 
-function placesOfOrder({ pyodideFolder, snapshotFile, wheelsFolder }: Omit<ReturnType<Sandbox['launch']>['places'], 'childFolder'>) {
+function placesOfOrder({
+  pyodideFolder,
+  snapshotFile,
+  wheelsFolder,
+}: Omit<ReturnType<Sandbox['launch']>['places'], 'childFolder'>) {
   return {
     pyodideFolder,
     ...(snapshotFile !== undefined && { snapshotFile }),
@@ -136,7 +141,15 @@ function createOutput() {
       const own = fileName(name, new Set(files.map((file) => file.name)));
       files.push({ name: own, mediaType: mediaTypeOf(own), bytes: Buffer.from(bytes, 'base64') });
     },
-    end({ value, error, isCut }: { value?: string | undefined; error?: CodeError | undefined; isCut: boolean }): CodeOutput {
+    end({
+      value,
+      error,
+      isCut,
+    }: {
+      value?: string | undefined;
+      error?: CodeError | undefined;
+      isCut: boolean;
+    }): CodeOutput {
       return {
         stdout: texts.stdout + decoders.stdout.end(),
         stderr: texts.stderr + decoders.stderr.end(),
@@ -158,13 +171,19 @@ const OUT_OF_CPU = new Set(['SIGXCPU', 'code 152']);
 
 function errorOf(end: ProcessEnd, msMax: number): CodeError {
   if (end.killed === 'time') {
-    return { type: 'time', message: `The program took longer than ${msMax / 1000} s and was ended; its container is gone.` };
+    return {
+      type: 'time',
+      message: `The program took longer than ${msMax / 1000} s and was ended; its container is gone.`,
+    };
   }
   if (OUT_OF_CPU.has(end.by)) {
     return { type: 'time', message: 'The container has used up its processor time; it is gone.' };
   }
   if (end.killed === 'output') {
-    return { type: 'output', message: 'The program said more than it may, or what only its interpreter may; its container is gone.' };
+    return {
+      type: 'output',
+      message: 'The program said more than it may, or what only its interpreter may; its container is gone.',
+    };
   }
   const isMemory = OUT_OF_MEMORY.test(end.said) || (end.killed === undefined && KILLED_BY_SYSTEM.has(end.by));
   return isMemory

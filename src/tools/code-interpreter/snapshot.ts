@@ -50,7 +50,8 @@ async function isWhole(path: string, prefix: string): Promise<boolean> {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
       const status = await file.stat();
-      const isOurs = status.isFile() && status.uid === (process.getuid?.() ?? status.uid) && (status.mode & 0o222) === 0;
+      const isOurs =
+        status.isFile() && status.uid === (process.getuid?.() ?? status.uid) && (status.mode & 0o222) === 0;
       if (!isOurs || status.size > SNAPSHOT_BYTES_MAX) return false;
       return basename(path) === `${prefix}${digestOf(await file.readFile())}.snapshot`;
     } finally {

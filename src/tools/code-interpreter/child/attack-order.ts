@@ -1,7 +1,6 @@
 // What the service and the process that attacks its own sandbox say to each other: one JSON object a line.
 
-export type Tried =
-  'file' | 'host-processes' | 'environment' | 'writing' | 'network' | 'processes' | 'memory' | 'time';
+export type Tried = 'file' | 'host-processes' | 'environment' | 'writing' | 'network' | 'processes' | 'memory' | 'time';
 
 export interface AttackOrder {
   /** In this order; after the last one the process ends. */

@@ -21,10 +21,14 @@ const ATTACKS: Readonly<Record<Tried, (order: AttackOrder) => Promise<string | u
   },
   'host-processes': async ({ ownerPid, ownerCommand }) => {
     const paths = [`/proc/${ownerPid}/cmdline`];
-    const read = firstOf(paths, (path) => (readFileSync(path, 'utf8').includes(ownerCommand) ? `read ${path}` : undefined));
+    const read = firstOf(paths, (path) =>
+      readFileSync(path, 'utf8').includes(ownerCommand) ? `read ${path}` : undefined,
+    );
     if (read !== undefined) return read;
     // Nothing has that number here, or what has it is not the service.
-    return firstOf([ownerPid], (pid) => (pid !== process.pid && pid !== 1 && process.kill(pid, 0) ? 'signalled the service' : undefined));
+    return firstOf([ownerPid], (pid) =>
+      pid !== process.pid && pid !== 1 && process.kill(pid, 0) ? 'signalled the service' : undefined,
+    );
   },
   environment: async ({ environmentHashes }) => {
     const known = new Set(environmentHashes);
@@ -111,4 +115,3 @@ async function spawnMany(most: number): Promise<number> {
   }
   return alive.size;
 }
-

@@ -10,7 +10,16 @@ import tls from 'node:tls';
 const GLOBALS = ['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest', 'BroadcastChannel', 'navigator', 'require'];
 
 /** What of `process` does, or leads to what the runtime hides. */
-const PROCESS = ['binding', '_linkedBinding', 'dlopen', 'kill', 'getBuiltinModule', 'mainModule', 'loadEnvFile', 'report'];
+const PROCESS = [
+  'binding',
+  '_linkedBinding',
+  'dlopen',
+  'kill',
+  'getBuiltinModule',
+  'mainModule',
+  'loadEnvFile',
+  'report',
+];
 
 /**
  * Takes the ways to the network out of this process: Node's permissions know nothing of it. This holds against what calls the

@@ -50,7 +50,13 @@ onLines(process.stdin, (line) => {
 
 const WASM = 'pyodide/pyodide.asm.wasm';
 
-function interpreterFiles({ pyodideFolder, snapshotFile, wheelsFolder, wheelNames, limits }: StartOrder): InterpreterFiles {
+function interpreterFiles({
+  pyodideFolder,
+  snapshotFile,
+  wheelsFolder,
+  wheelNames,
+  limits,
+}: StartOrder): InterpreterFiles {
   const paths = new Map([
     [WASM, `${pyodideFolder}/pyodide.asm.wasm`],
     ['pyodide/python_stdlib.zip', `${pyodideFolder}/python_stdlib.zip`],

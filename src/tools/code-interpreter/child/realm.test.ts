@@ -47,7 +47,17 @@ function reachable(evaluate: (text: string) => unknown): ReadonlySet<object> {
   return found;
 }
 
-const OURS: readonly object[] = [Object, Function, Object.prototype, Function.prototype, Error, Error.prototype, Promise, process, globalThis];
+const OURS: readonly object[] = [
+  Object,
+  Function,
+  Object.prototype,
+  Function.prototype,
+  Error,
+  Error.prototype,
+  Promise,
+  process,
+  globalThis,
+];
 
 describe('the realm that Python lives in', () => {
   test('leads from nothing that is in it to an object of the runtime around it', () => {
@@ -59,7 +69,18 @@ describe('the realm that Python lives in', () => {
 
   test('has nothing but the language', () => {
     const { evaluate } = openRealm();
-    const names = ['process', 'require', 'fetch', 'WebSocket', 'XMLHttpRequest', 'Deno', 'Bun', 'module', 'global', 'Buffer'];
+    const names = [
+      'process',
+      'require',
+      'fetch',
+      'WebSocket',
+      'XMLHttpRequest',
+      'Deno',
+      'Bun',
+      'module',
+      'global',
+      'Buffer',
+    ];
     assert.deepEqual(
       names.filter((name) => evaluate(`typeof ${name}`) !== 'undefined'),
       [],
@@ -145,7 +166,10 @@ describe('the realm that Python lives in', () => {
 });
 
 describe('what the host takes from it', () => {
-  const { functions } = createHost({ wake: () => undefined, files: (name) => (name === 'a' ? Buffer.from('abc') : undefined) });
+  const { functions } = createHost({
+    wake: () => undefined,
+    files: (name) => (name === 'a' ? Buffer.from('abc') : undefined),
+  });
 
   test('bytes are bytes, whatever they say of themselves', () => {
     let asked = 0;

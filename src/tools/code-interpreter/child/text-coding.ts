@@ -40,7 +40,7 @@ export function defineTextCoding(): void {
 
     constructor(label = 'utf-8') {
       const name = label.toLowerCase();
-      const known = { 'utf8': 'utf-8', 'utf-8': 'utf-8', 'utf-16le': 'utf-16le', 'latin1': 'latin1', 'ascii': 'latin1' };
+      const known = { utf8: 'utf-8', 'utf-8': 'utf-8', 'utf-16le': 'utf-16le', latin1: 'latin1', ascii: 'latin1' };
       const encoding = Object.entries(known).find(([each]) => each === name)?.[1];
       if (encoding === undefined) throw new RangeError(`no text encoding ${label} here`);
       this.encoding = encoding;
@@ -60,7 +60,7 @@ export function defineTextCoding(): void {
         units.length = 0;
       };
       const byteAt = (at: number): number => bytes[at] ?? -1;
-      for (let at = 0; at < bytes.length; ) {
+      for (let at = 0; at < bytes.length;) {
         const first = byteAt(at++);
         if (this.encoding === 'latin1') push(first);
         else if (this.encoding === 'utf-16le') push(first | (Math.max(0, byteAt(at++)) << 8));

@@ -7,7 +7,9 @@ const HEAP_MB = 256;
 const ENDING = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
 /** Lets Python wait for what goes on beside it (`asyncio.run`); newer runtimes have it without being asked. */
-const WAITING_FLAGS = Reflect.has(Reflect.get(globalThis, 'WebAssembly') as object, 'Suspending') ? [] : ['--experimental-wasm-jspi'];
+const WAITING_FLAGS = Reflect.has(Reflect.get(globalThis, 'WebAssembly') as object, 'Suspending')
+  ? []
+  : ['--experimental-wasm-jspi'];
 
 /** How the runtime is called, so that it closes by itself what it can close. */
 export function nodeArguments(places: Places, { name, isSealed }: SandboxProgram): readonly string[] {

@@ -34,7 +34,11 @@ export function librariesOf(program: string): readonly string[] {
   const ldd = findTool('ldd');
   if (ldd === undefined) return [];
   try {
-    const told = execFileSync(ldd, [program], { encoding: 'utf8', timeout: LOADER_MS, stdio: ['ignore', 'pipe', 'ignore'] });
+    const told = execFileSync(ldd, [program], {
+      encoding: 'utf8',
+      timeout: LOADER_MS,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     return [...new Set(told.match(/\/[^\s()]+/g) ?? [])].filter((path) => path !== program);
   } catch {
     return [];
