@@ -6,14 +6,10 @@ import { createProcessOnly } from './sandboxes/process-only.ts';
 import type { HostPlaces, Sandbox, SandboxLimits } from './sandboxes/sandbox.ts';
 import { findTool, findTools, librariesOf } from './sandboxes/tools.ts';
 
-export const CODE_LEVELS = ['strict', 'basic', 'off'] as const;
-
-export type CodeLevel = (typeof CODE_LEVELS)[number];
+export type CodeLevel = 'strict' | 'basic' | 'off';
 
 /** `auto`: whatever of this machine contains programs. */
-export const CODE_DRIVERS = ['auto', 'bubblewrap', 'namespaces', 'docker', 'podman'] as const;
-
-export type CodeDriver = (typeof CODE_DRIVERS)[number];
+export type CodeDriver = 'auto' | 'bubblewrap' | 'namespaces' | 'docker' | 'podman';
 
 export interface SandboxWish {
   readonly level: Exclude<CodeLevel, 'off'>;

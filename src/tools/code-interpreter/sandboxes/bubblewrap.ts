@@ -31,14 +31,14 @@ export function createBubblewrap(
     launch: (program) => ({
       command: bwrap,
       args: [
-        ...['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session', '--clearenv'],
-        ...['--uid', '65534', '--gid', '65534', '--hostname', 'sandbox', '--cap-drop', 'ALL'],
-        ...seen.flatMap(([from, to]) => ['--ro-bind', from ?? '', to ?? '']),
-        ...['--remount-ro', '/', '--chdir', '/', '--'],
+        ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session', '--clearenv'],
+        ['--uid', '65534', '--gid', '65534', '--hostname', 'sandbox', '--cap-drop', 'ALL'],
+        seen.flatMap(([from, to]) => ['--ro-bind', from ?? '', to ?? '']),
+        ['--remount-ro', '/', '--chdir', '/', '--'],
         // Within: outside, the number of processes would be that of all the user's.
-        ...[PRLIMIT, ...rlimits(limits), `--nproc=${PROCESSES_MAX}`, '--'],
-        ...[NODE, ...nodeArguments(places, program)],
-      ],
+        [PRLIMIT, ...rlimits(limits), `--nproc=${PROCESSES_MAX}`, '--'],
+        [NODE, ...nodeArguments(places, program)],
+      ].flat(),
       places,
       env: {},
     }),

@@ -27,14 +27,14 @@ export const createContainerEngine = (
     return {
       command,
       args: [
-        ...['run', '--rm', '--interactive', '--pull', 'never', '--name', called, '--log-driver', 'none', '--init'],
-        ...['--network', 'none', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
-        ...['--user', '65534:65534', '--workdir', '/', '--hostname', 'sandbox', '--ipc', 'none'],
-        ...['--memory', memory, '--memory-swap', memory, '--pids-limit', `${PROCESSES_MAX}`, '--cpus', '1'],
-        ...['--ulimit', `cpu=${cpuSeconds}`, '--ulimit', 'fsize=0', '--ulimit', 'core=0', '--ulimit', 'nofile=64'],
-        ...bindings(host).flatMap(([from, to]) => ['--mount', `type=bind,"source=${from}",target=${to},readonly`]),
-        ...['--entrypoint', 'node', image, ...nodeArguments(places, program)],
-      ],
+        ['run', '--rm', '--interactive', '--pull', 'never', '--name', called, '--log-driver', 'none', '--init'],
+        ['--network', 'none', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
+        ['--user', '65534:65534', '--workdir', '/', '--hostname', 'sandbox', '--ipc', 'none'],
+        ['--memory', memory, '--memory-swap', memory, '--pids-limit', `${PROCESSES_MAX}`, '--cpus', '1'],
+        ['--ulimit', `cpu=${cpuSeconds}`, '--ulimit', 'fsize=0', '--ulimit', 'core=0', '--ulimit', 'nofile=64'],
+        bindings(host).flatMap(([from, to]) => ['--mount', `type=bind,"source=${from}",target=${to},readonly`]),
+        ['--entrypoint', 'node', image, ...nodeArguments(places, program)],
+      ].flat(),
       places,
       env,
       // Killing the command only closes the line to the container.

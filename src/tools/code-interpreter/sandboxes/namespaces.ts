@@ -66,12 +66,12 @@ export function createNamespaces(
     launch: (program) => ({
       command: tools.setpriv,
       args: [
-        ...['--pdeathsig', 'KILL', '--', tools.unshare, ...(isRoot ? [] : ['--user', '--map-root-user'])],
-        ...['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child', '--propagation', 'private', '--'],
-        ...[tools.sh, '-c', BUILD_ROOT, 'sh', root, tools.mount, tools.mkdir],
-        ...[...seen.flat(), '--', ...bounded, tools.env, '-i', ...enter()],
-        ...[NODE, ...nodeArguments(places, program)],
-      ],
+        ['--pdeathsig', 'KILL', '--', tools.unshare, ...(isRoot ? [] : ['--user', '--map-root-user'])],
+        ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child', '--propagation', 'private', '--'],
+        [tools.sh, '-c', BUILD_ROOT, 'sh', root, tools.mount, tools.mkdir],
+        [...seen.flat(), '--', ...bounded, tools.env, '-i', ...enter()],
+        [NODE, ...nodeArguments(places, program)],
+      ].flat(),
       places,
       env: {},
     }),

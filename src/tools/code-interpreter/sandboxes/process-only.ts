@@ -17,10 +17,10 @@ export const createProcessOnly = (host: HostPlaces, limits: SandboxLimits, tools
   launch: (program) => ({
     command: tools.setpriv,
     args: [
-      ...['--pdeathsig', 'KILL', '--no-new-privs', '--'],
-      ...[tools.prlimit, ...rlimits(limits), '--'],
-      ...[host.node, ...nodeArguments(host, program)],
-    ],
+      ['--pdeathsig', 'KILL', '--no-new-privs', '--'],
+      [tools.prlimit, ...rlimits(limits), '--'],
+      [host.node, ...nodeArguments(host, program)],
+    ].flat(),
     places: host,
     env: {},
   }),

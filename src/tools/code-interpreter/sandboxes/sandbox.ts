@@ -6,9 +6,7 @@ export interface Sandbox {
   launch(program: SandboxProgram): Launch;
 }
 
-export const SANDBOX_NAMES = ['bubblewrap', 'namespaces', 'process', 'docker', 'podman'] as const;
-
-export type SandboxName = (typeof SANDBOX_NAMES)[number];
+export type SandboxName = 'bubblewrap' | 'namespaces' | 'process' | 'docker' | 'podman';
 
 /**
  * `main` runs Python; `attack` tries what must not be possible. Without `isSealed` the runtime's own permissions are left out, so
@@ -59,7 +57,7 @@ export const PROCESS_MB = 896;
 export const PROCESSES_MAX = 32;
 
 /** Where things lie in a sandbox that has a root of its own. */
-export const INNER_PLACES = {
+const INNER_PLACES = {
   childFolder: '/app/child',
   pyodideFolder: '/app/pyodide',
   snapshotFile: '/app/snapshot',
