@@ -8,7 +8,7 @@ import { alternate, ratioOf } from './pairs.ts';
 import type { Row } from './table.ts';
 import { until } from './until.ts';
 
-const ROUNDS = 7;
+const ROUNDS = 5;
 const PROGRAM = 'print(6 * 7)';
 const PEER = fileURLToPath(new URL('./peers/bare-pyodide.ts', import.meta.url));
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
 import { chooseSandboxes } from '../../src/tools/code-interpreter/choose-sandboxes.ts';
 import { until } from '../until.ts';
-import { openInterpreter, whyNotStrict } from './__fixtures__/code-interpreter.ts';
+import { createCodeInterpreter } from '../../src/tools/code-interpreter/code-interpreter.ts';
+import { openInterpreter, SETTINGS, whyNotStrict } from './__fixtures__/code-interpreter.ts';
 import type { Bench } from './__fixtures__/code-interpreter.ts';
 import { wheel } from './__fixtures__/wheel.ts';
 
@@ -217,6 +218,23 @@ def close(which): _figures.clear()
     await writeFile(join(folder, name), 'changed');
     await using second = await openInterpreter({ folder });
     assert.equal((await second.runAlone('6 * 7')).value, '42');
+  });
+
+  test('two containers do not begin with the same chance', async () => {
+    const draw = 'import random, uuid\n(random.random(), uuid.uuid4().hex)';
+    const [one, two] = await Promise.all([bench.runAlone(draw), bench.runAlone(draw)]);
+    assert.match(one.value ?? '', /^\(0\.\d+, /);
+    const chances = [one, two].map(({ value }) => (value ?? '').split(', '));
+    assert.notEqual(chances[0]?.[0], chances[1]?.[0]);
+    assert.notEqual(chances[0]?.[1], chances[1]?.[1]);
+  });
+
+  test('a service that closes while the sandbox is attacked does not wait for it', async () => {
+    const closing = createCodeInterpreter({ ...SETTINGS, folder: join(bench.folder, 'closing') });
+    const preparing = closing.prepare();
+    await closing.close();
+    assert.equal((await preparing).inForce, 'off');
+    await assert.rejects(closing.open({ workspace: 'a', files: [] }, forever), { kind: 'unsupported' });
   });
 
   test('off says that it is off', async () => {

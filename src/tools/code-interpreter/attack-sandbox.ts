@@ -28,11 +28,12 @@ const EVERYWHERE = new Set(['PATH', 'HOME', 'HOSTNAME', 'LANG', 'TERM', 'PWD', '
 /**
  * Attacks a sandbox from within, before anything else runs in it.
  * @param memoryMb What the sandbox was told that programs may have.
+ * @throws the signal's reason.
  * @returns what it does not contain, in words; undefined: it held.
  */
 export async function attackSandbox(
   sandbox: Sandbox,
-  { memoryMb }: { readonly memoryMb: number },
+  { memoryMb, signal }: { readonly memoryMb: number; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-attack-'));
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
@@ -55,7 +56,7 @@ export async function attackSandbox(
       memoryBytes: (memoryMb + PROCESS_MB) * 2 ** 20,
     };
     const found = await Promise.all(
-      ATTACKS[sandbox.level].map((attacks) => attackBy(sandbox, { ...order, attacks, writableFolders: [] }, folder)),
+      ATTACKS[sandbox.level].map((attacks) => attackBy(sandbox, { ...order, attacks }, { folder, signal })),
     );
     return found.find((each) => each !== undefined);
   } finally {
@@ -65,7 +66,11 @@ export async function attackSandbox(
 }
 
 /** Several attacks by one process; those of its time and memory may end it, which is what is wanted. */
-async function attackBy(sandbox: Sandbox, order: AttackOrder, folder: string): Promise<string | undefined> {
+async function attackBy(
+  sandbox: Sandbox,
+  order: Omit<AttackOrder, 'writableFolders'>,
+  { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
+): Promise<string | undefined> {
   const launch = sandbox.launch({ name: 'attack', isSealed: sandbox.level === 'basic' });
   const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
   const begun = new Set<Tried>();
@@ -88,6 +93,8 @@ async function attackBy(sandbox: Sandbox, order: AttackOrder, folder: string): P
     }
   };
   const timer = setTimeout(kill, ATTACK_MS_MAX);
+  signal.addEventListener('abort', kill, { once: true });
+  if (signal.aborted) kill();
   child.stdin.on('error', () => undefined);
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-1_000)));
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -114,6 +121,8 @@ async function attackBy(sandbox: Sandbox, order: AttackOrder, folder: string): P
   child.stdin.write(`${JSON.stringify({ ...order, writableFolders: [folder, childFolder, '/', '/tmp', '/app'] })}\n`);
   await ended;
   clearTimeout(timer);
+  signal.removeEventListener('abort', kill);
+  signal.throwIfAborted();
   for (const attack of order.attacks) {
     if (!begun.has(attack)) return `a process does not start in it: ${said.trim() || 'it ended without a word'}`;
     const broke = tried.get(attack);

@@ -77,13 +77,14 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
     level === 'off' ? { asked: level, inForce: 'off', reason: OFF_REASON } : { asked: level, inForce: 'unproven' };
   let prepared: Promise<Containers | undefined> | undefined;
   let containers: Containers | undefined;
-  let isClosed = false;
+  const closing = new AbortController();
 
   const prepare = async (): Promise<Containers | undefined> => {
     if (level === 'off') return undefined;
     const candidates = options.candidates ?? chooseSandboxes({ ...options, level });
     const { sandbox, start, reasons } = await prepareSandbox(candidates, {
       ...options,
+      signal: closing.signal,
       startMsMax: CODE_START_MS_MAX,
       limits: {
         memoryBytes: memoryMb * 2 ** 20,
@@ -101,7 +102,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
     }
     status = { asked: level, inForce: sandbox.level, sandbox: sandbox.name, ...(reason !== '' && { reason }) };
     log.info('the code interpreter holds', { level, sandbox: sandbox.name });
-    if (isClosed) return undefined;
+    if (closing.signal.aborted) return undefined;
     const { containersMax } = options;
     containers = createContainers({ start, containersMax, warm, idleMs: CODE_CONTAINER_IDLE_MS, clock, log });
     return containers;
@@ -124,7 +125,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
     async open({ workspace, containerId, files }, signal) {
       signal.throwIfAborted();
       const open = await unlessAborted(once(), signal);
-      if (!open || isClosed) {
+      if (!open || closing.signal.aborted) {
         throw new ServiceError(
           'unsupported',
           `The code interpreter is off: ${status.reason ?? 'the service is closing'}.`,
@@ -134,7 +135,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
       return open.open({ workspace, containerId, inputs }, signal);
     },
     async close() {
-      isClosed = true;
+      closing.abort(new Error('the service is closing'));
       await prepared;
       await containers?.close();
     },

@@ -25,6 +25,8 @@ export interface PrepareOptions {
   readonly seconds: number;
   readonly startMsMax: number;
   readonly limits: ProgramLimits;
+  /** Ends the attacks; the sandbox holds nothing then. */
+  readonly signal: AbortSignal;
 }
 
 export type Prepared =
@@ -50,14 +52,15 @@ export async function prepareSandbox({ sandboxes, reasons }: Candidates, options
     wheels === undefined ? [] : (await readdir(wheels)).filter((name) => name.endsWith('.whl')).toSorted();
   const cpuSeconds = seconds * CODE_CPU_PROGRAMS;
   for (const make of sandboxes) {
+    options.signal.throwIfAborted();
     const attacked = make(host, { memoryMb: ATTACKED_MEMORY_MB, cpuSeconds });
     try {
-      const broke = await attackSandbox(attacked, { memoryMb: ATTACKED_MEMORY_MB });
+      const broke = await attackSandbox(attacked, { memoryMb: ATTACKED_MEMORY_MB, signal: options.signal });
       if (broke !== undefined) throw new Error(broke);
       const sandbox = await withFiles(make, host, { ...options, wheels, cpuSeconds });
       const start = (): ProgramProcess =>
         startProgramProcess(sandbox, { ...options, msMax: seconds * 1_000, wheelNames });
-      await attackByProgram(start(), memoryMb);
+      await attackByProgram(start(), memoryMb, options.signal);
       return { sandbox, start, reasons: failed };
     } catch (error) {
       failed.push(`${attacked.name}: ${error instanceof Error ? error.message : String(error)}`);
@@ -75,11 +78,12 @@ async function withFiles(
     memoryMb,
     cpuSeconds,
     limits,
+    signal,
   }: PrepareOptions & { readonly wheels: string | undefined; readonly cpuSeconds: number },
 ): Promise<Sandbox> {
   const bounds = { memoryMb, cpuSeconds };
   const pyodideVersion = versionOf(host.pyodideFolder);
-  const snapshotFile = await openSnapshot({ folder, pyodideVersion, sandbox: make(host, bounds), limits });
+  const snapshotFile = await openSnapshot({ folder, pyodideVersion, sandbox: make(host, bounds), limits, signal });
   const places = {
     ...host,
     snapshotFile: realpathSync(snapshotFile),
@@ -88,19 +92,22 @@ async function withFiles(
   return make(places, bounds);
 }
 
-async function attackByProgram(process: ProgramProcess, memoryMb: number): Promise<void> {
+async function attackByProgram(process: ProgramProcess, memoryMb: number, signal: AbortSignal): Promise<void> {
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   try {
     await once(server, 'listening');
     const address = server.address();
     const port = address !== null && typeof address === 'object' ? address.port : 0;
+    signal.addEventListener('abort', process.kill, { once: true });
+    if (signal.aborted) process.kill();
     await process.ready;
     const program = { code: pythonAttack({ port, memoryMb }), files: [] };
-    const { value, error } = await process.run(program, new AbortController().signal);
+    const { value, error } = await process.run(program, signal);
     if (error?.type !== 'memory' && value !== '[]') {
       throw new Error(`it does not contain a program, which has ${value ?? error?.message ?? 'said nothing'}`);
     }
   } finally {
+    signal.removeEventListener('abort', process.kill);
     process.kill();
     server.close();
   }

@@ -23,6 +23,7 @@ interface SnapshotOptions {
   /** Without an image yet. */
   readonly sandbox: Sandbox;
   readonly limits: ProgramLimits;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -31,14 +32,20 @@ interface SnapshotOptions {
  * @returns its path.
  * @throws Error with the reason where it cannot be made.
  */
-export async function openSnapshot({ folder, pyodideVersion, sandbox, limits }: SnapshotOptions): Promise<string> {
+export async function openSnapshot({
+  folder,
+  pyodideVersion,
+  sandbox,
+  limits,
+  signal,
+}: SnapshotOptions): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
   const prefix = `python-${pyodideVersion}-${EDITION}-`;
   for (const name of await readdir(folder)) {
     if (name.startsWith(prefix) && (await isWhole(join(folder, name), prefix))) return join(folder, name);
   }
-  const bytes = await makeSnapshot(sandbox, limits);
+  const bytes = await makeSnapshot(sandbox, limits, signal);
   const path = join(folder, `${prefix}${digestOf(bytes)}.snapshot`);
   await writeWhole(path, bytes);
   return path;
@@ -81,7 +88,7 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-async function makeSnapshot(sandbox: Sandbox, limits: ProgramLimits): Promise<Uint8Array> {
+async function makeSnapshot(sandbox: Sandbox, limits: ProgramLimits, signal: AbortSignal): Promise<Uint8Array> {
   const launch = sandbox.launch({ name: 'main', isSealed: true });
   const child = startSandboxed(launch, { lineBytesMax: LINE_BYTES_MAX });
   const nonce = randomBytes(12).toString('hex');
@@ -100,10 +107,13 @@ async function makeSnapshot(sandbox: Sandbox, limits: ProgramLimits): Promise<Ui
     child.kill('done');
   });
   const timer = setTimeout(() => child.kill('time'), SNAPSHOT_MS_MAX);
+  const onAbort = (): void => child.kill('aborted');
+  signal.addEventListener('abort', onAbort, { once: true });
   const { pyodideFolder } = launch.places;
   child.say({ type: 'start', nonce, pyodideFolder, wheelNames: [], isForSnapshot: true, limits });
   const { by, said } = await child.ended;
   clearTimeout(timer);
+  signal.removeEventListener('abort', onAbort);
   if (!isWhole) throw new Error(`no image of the interpreter could be made: ${reason || said.trim() || by}`);
   return Buffer.concat(pieces);
 }

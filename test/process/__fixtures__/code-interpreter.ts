@@ -21,21 +21,26 @@ export interface Bench extends AsyncDisposable {
   runAlone(code: string): Promise<CodeOutput>;
 }
 
+/** Short limits. */
+export const SETTINGS = {
+  level: 'strict',
+  driver: 'auto',
+  image: 'node:24-slim',
+  memoryMb: 160,
+  seconds: 20,
+  containersMax: 4,
+  warm: 0,
+  log: SILENT,
+} as const;
+
 /** A real interpreter with short limits. Images of Python are kept from one test file to the next: making one takes seconds. */
 export async function openInterpreter(options: Partial<CodeInterpreterOptions> = {}): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-code-'));
   const images = join(tmpdir(), `parley-test-images-${process.getuid?.() ?? 0}`);
   await mkdir(images, { recursive: true, mode: 0o700 });
   const interpreter = createCodeInterpreter({
-    level: 'strict',
-    driver: 'auto',
-    image: 'node:24-slim',
-    memoryMb: 160,
-    seconds: 20,
-    containersMax: 4,
-    warm: 0,
+    ...SETTINGS,
     folder: images,
-    log: SILENT,
     ...options,
   });
   const status = await interpreter.prepare();

@@ -17,6 +17,10 @@ _stub.__path__ = []
 sys.modules.update({'pyodide_js': _stub, 'pyodide_js._api': _api})
 
 _limits = json.loads(LIMITS)
+# The image that this began from is the same everywhere.
+if 'random' in sys.modules:
+    sys.modules['random'].seed()
+
 _own_files = set()
 _programs = 0
 
