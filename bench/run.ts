@@ -4,6 +4,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { modelsFolder } from '../test/models-folder.ts';
 import { batches, batchesOfEngine } from './batches.ts';
+import { code } from './code.ts';
 import { conversationPages } from './conversations.ts';
 import { deployments, deploymentsOfEngine } from './deployments.ts';
 import { engine } from './engine.ts';
@@ -36,6 +37,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   gateway: { needsWeights: false, run: () => rowsOf(gateway(note)) },
   conversations: { needsWeights: false, run: () => rowsOf(conversationPages(note)) },
   files: { needsWeights: false, run: () => rowsOf(files(note)) },
+  code: { needsWeights: false, run: () => rowsOf(code(note)) },
   batches: { needsWeights: false, run: () => rowsOf(batches(note)) },
   'batches-engine': { needsWeights: true, run: () => rowsOf(batchesOfEngine(folder, note)) },
   deployments: { needsWeights: false, run: () => rowsOf(deployments(note)) },

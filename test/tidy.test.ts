@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { usedExports } from './tidy/exports.ts';
 import { fileNames, fileSizes, installScripts, markdownTitles, packageScripts } from './tidy/files.ts';
 import { importDirections, packageOwners, roomsOfTheHouse } from './tidy/imports.ts';
+import { securityTests } from './tidy/security.ts';
 import { makeTree, readTree, type Rule, type Tree } from './tidy/tree.ts';
 import { wordingRules } from './tidy/wording.ts';
 
@@ -18,6 +19,7 @@ const RULES: readonly Rule[] = [
   packageScripts,
   markdownTitles,
   usedExports,
+  securityTests,
 ];
 
 const findings = (rule: Rule, tree: Tree): string[] =>
@@ -103,6 +105,11 @@ describe('the rules', () => {
       file: 'src/protocols/fields/a.ts',
       text: `import { a } from '../native/a.ts';`,
       found: ['src/protocols/fields/a.ts:1 protocols/fields must not see protocols/native (../native/a.ts)'],
+    },
+    {
+      file: 'docs/security.md',
+      text: '# Security\n\n| threat | test |\n| --- | --- |\n| a | `src/a.test.ts`: never |\n| b | none |',
+      found: ["docs/security.md:5 src/a.test.ts has no test 'never'", 'docs/security.md:6 names no test'],
     },
     { file: 'src/attic/a.ts', text: '', found: ['src/attic/a.ts:1 attic is not a room of the house'] },
     {

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import {
   BATCH_CONCURRENCY,
+  CODE_CONTAINERS_MAX,
+  CODE_CONTAINERS_MOST,
+  CODE_MEMORY_MB,
+  CODE_MEMORY_MB_MAX,
+  CODE_MEMORY_MB_MIN,
+  CODE_SECONDS,
+  CODE_SECONDS_MAX,
   DEADLINE_PLAIN_MS,
   DEADLINE_STREAM_MS,
   DEPLOYMENT_CAPACITY_MAX,
@@ -239,6 +246,27 @@ export const ConfigSchema = z.strictObject({
     .prefault({}),
   /** What models may look up while they answer. */
   search: searchSection.prefault({}),
+  /** Programs that models write: docs/code-interpreter.md. */
+  codeInterpreter: z
+    .strictObject(
+      {
+        /** What they are kept in; where that does not hold on this machine, none runs. */
+        level: oneOf(['strict', 'basic', 'off']).default('strict'),
+        driver: oneOf(['auto', 'bubblewrap', 'namespaces', 'docker', 'podman']).default('auto'),
+        /** Of docker or podman: one that is there already, with Node 24 or newer. */
+        image: text.default('node:24-slim'),
+        memoryMb: whole(CODE_MEMORY_MB_MIN, CODE_MEMORY_MB_MAX).default(CODE_MEMORY_MB),
+        seconds: whole(1, CODE_SECONDS_MAX).default(CODE_SECONDS),
+        /** Of each process of the service. */
+        containersMax: whole(1, CODE_CONTAINERS_MOST).default(CODE_CONTAINERS_MAX),
+        /** Processes in reserve; default: one, where the machine has 4 GiB of memory. */
+        warm: whole(0, CODE_CONTAINERS_MOST).optional(),
+        /** Wheels for Pyodide that programs may import from. */
+        wheelsFolder: text.optional(),
+      },
+      MAPPING,
+    )
+    .prefault({}),
   /** Addresses that callers name, to be told of something. */
   callbacks: z
     .strictObject(

@@ -1457,3 +1457,41 @@ export const PROGRAM_TOLD_CHARS_MAX = 4_000;
 
 /** Ours: the same where the context has no room for that. */
 export const PROGRAM_TOLD_CHARS_MIN = 400;
+/** Ours: ms for which a container with nothing to do keeps its variables and files. Beyond: it is closed. */
+export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;
+
+/** Ours: containers of a process of the service, and what may be configured. Beyond: one with nothing to do is closed, else 503. */
+export const CODE_CONTAINERS_MAX = 8;
+export const CODE_CONTAINERS_MOST = 256;
+
+/** Ours: MiB that programs of a container have, and what may be configured. Beyond: MemoryError, or the container ends. */
+export const CODE_MEMORY_MB = 512;
+export const CODE_MEMORY_MB_MIN = 64;
+export const CODE_MEMORY_MB_MAX = 2_048;
+
+/** Ours: seconds that one program may take by the clock, and what may be configured. Beyond: its container ends. */
+export const CODE_SECONDS = 30;
+export const CODE_SECONDS_MAX = 3_600;
+
+/** Ours: programs of full length whose processor time a container has in its life. Beyond: it ends. */
+export const CODE_CPU_PROGRAMS = 40;
+
+/** Ours: ms for a container to get ready. Beyond: 503. It takes half a second, and longer with many wheels. */
+export const CODE_START_MS_MAX = 60_000;
+
+/** Ours: bytes of one program. Beyond: 400. */
+export const CODE_PROGRAM_BYTES_MAX = 1024 * 1024;
+
+/** Ours: bytes that come back of stdout, and as many of stderr. Beyond: cut. */
+export const CODE_OUTPUT_BYTES_MAX = 256 * 1024;
+
+/** Ours: characters of the last expression's value and of an error. Beyond: cut. */
+export const CODE_TEXT_CHARACTERS_MAX = 64 * 1024;
+
+/** Ours: files that come back from one program, and bytes of all of them. Beyond: the others are left out. */
+export const CODE_FILES_MAX = 16;
+export const CODE_FILES_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Ours: files that programs of a container may read, and bytes of all of them. Beyond: 400. They are in its memory. */
+export const CODE_INPUTS_MAX = 32;
+export const CODE_INPUTS_BYTES_MAX = 64 * 1024 * 1024;

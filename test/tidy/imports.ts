@@ -52,6 +52,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@mozilla/readability': ['src/tools/pages/'],
   linkedom: ['src/tools/pages/'],
   'robots-parser': ['src/tools/pages/'],
+  pyodide: ['src/tools/code-interpreter/'],
 };
 
 /** Folders of a room that its other folders may see: what wire formats say alike. */
