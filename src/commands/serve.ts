@@ -45,6 +45,8 @@ export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
         // Before the address is told: whoever reads it may look for the key at once.
         const key = await service.firstKey();
         for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
+        // Beside the model's download or start: the first answer does not wait for it.
+        void service.prepareTools();
         await prepare(service, stop.signal, stdout);
         if (!stop.signal.aborted) {
           stdout.write(welcome({ report: await service.report(), addresses, key, keyFile: config.keyFile }));

@@ -26,8 +26,12 @@ export function welcome({ report, addresses, key, keyFile }: Welcome): string {
     .join('');
 }
 
-function interfaceTree({ interfaces, models }: Report): string[] {
-  const width = Math.max(...interfaces.map(({ name }) => name.length), ...models.map(({ model }) => model.length));
+function interfaceTree({ interfaces, models, tools }: Report): string[] {
+  const width = Math.max(
+    ...interfaces.map(({ name }) => name.length),
+    ...models.map(({ model }) => model.length),
+    ...tools.map(({ tool }) => tool.length),
+  );
   const rows = interfaces.map(({ name, state, reason, paths }) => {
     const what = state === 'on' ? `on   ${paths[0] ?? ''}` : `off  ${reason ?? ''}`;
     return `${name.padEnd(width)}  ${what}`;
@@ -35,7 +39,11 @@ function interfaceTree({ interfaces, models }: Report): string[] {
   const modelRows = models.map(
     ({ model, state, reason }) => `${model.padEnd(width)}  ${state}${reason ? `: ${reason}` : ''}`,
   );
-  return ['Interfaces', ...branches(rows), 'Models', ...branches(modelRows)];
+  const toolRows = tools.map(
+    ({ tool, state, detail, reason }) =>
+      `${tool.padEnd(width)}  ${state}${detail ? `  ${detail}` : ''}${reason ? `: ${reason}` : ''}`,
+  );
+  return ['Interfaces', ...branches(rows), 'Models', ...branches(modelRows), 'Tools of models', ...branches(toolRows)];
 }
 
 const branches = (rows: readonly string[]): string[] =>

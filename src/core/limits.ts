@@ -1388,11 +1388,9 @@ export const SEARCH_HINT_CODE_POINTS_MAX = 2_000;
 /** Ours: uses of a server tool that a caller may allow for one answer. Beyond: 400. */
 export const SERVER_TOOL_USES_MAX = 1_000;
 
-/** Ours: ms for which a container that nobody uses stays, with its variables and files. Then it is gone. */
-export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;
-
 /** The messages interface's own: characters of what a citation repeats of its source. Longer: cut. */
 export const CITED_TEXT_CHARACTERS_MAX = 150;
+
 /** Ours: characters of a source that an answer's sentences are compared with. Beyond: what is said there counts as not said. */
 export const CITATION_SOURCE_CHARS_MAX = 60_000;
 
@@ -1457,6 +1455,7 @@ export const PROGRAM_TOLD_CHARS_MAX = 4_000;
 
 /** Ours: the same where the context has no room for that. */
 export const PROGRAM_TOLD_CHARS_MIN = 400;
+
 /** Ours: ms for which a container with nothing to do keeps its variables and files. Beyond: it is closed. */
 export const CODE_CONTAINER_IDLE_MS = 20 * 60_000;
 

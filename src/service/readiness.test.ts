@@ -41,6 +41,7 @@ async function stateWith(entries: readonly ModelEntry[], name = 'Reranking') {
     interfaces: ['rerank', 'translation'],
     regions: ['cn-beijing'],
     clock: systemClock,
+    tools: () => [],
   });
   const found = interfaces.find((each) => each.name === name);
   return [found?.state, found?.reason];

@@ -23,9 +23,18 @@ export interface ModelReport {
   readonly reason?: string;
 }
 
+/** Something that models may use on our side. `unproven`: nobody has tried yet whether it holds here. */
+export interface ToolReport {
+  readonly tool: string;
+  readonly state: 'on' | 'off' | 'unproven';
+  readonly detail?: string;
+  readonly reason?: string;
+}
+
 export interface Report {
   readonly interfaces: readonly InterfaceState[];
   readonly models: readonly ModelReport[];
+  readonly tools: readonly ToolReport[];
 }
 
 /** Of a model all of whose interfaces are off. */
@@ -39,10 +48,11 @@ interface Needs {
   readonly interfaces: readonly ModelInterface[];
   readonly regions: readonly RegionId[];
   readonly clock: Clock;
+  readonly tools: () => readonly ToolReport[];
 }
 
 /** What is on, what is off, and why: the start-up tree and /ready say the same. */
-export async function report({ catalogue, engines, served, interfaces, regions }: Needs): Promise<Report> {
+export async function report({ catalogue, engines, served, interfaces, regions, tools }: Needs): Promise<Report> {
   const models = await Promise.all(
     catalogue.list().map(async (entry) => {
       const isServed = ownInterfaces(entry).some((each) => interfaces.includes(each));
@@ -51,7 +61,7 @@ export async function report({ catalogue, engines, served, interfaces, regions }
     }),
   );
   const lacking = (needed: ModelInterface): string | undefined => whyNoModel(catalogue.list(), models, needed);
-  return { interfaces: interfaceStates(served, { regions, byModel: interfaces, lacking }), models };
+  return { interfaces: interfaceStates(served, { regions, byModel: interfaces, lacking }), models, tools: tools() };
 }
 
 /** Undefined when some model serves it. Else why the first one that would does not. */

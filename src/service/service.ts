@@ -98,6 +98,7 @@ import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { openVocabularies } from './open-vocabularies.ts';
+import { openServerTools } from './open-server-tools.ts';
 import { openSpeech } from './open-speech.ts';
 import { openTranscriptions } from './open-transcriptions.ts';
 import { createModelEngines } from './model-engines.ts';
@@ -154,6 +155,8 @@ export interface Service {
   firstKey(): Promise<{ readonly secret: string; readonly isNew: boolean } | undefined>;
   /** Downloads what the default model lacks and starts its engine. @throws ServiceError with the reason. */
   prepare(options: { readonly signal: AbortSignal; readonly onProgress: ReportProgress }): Promise<void>;
+  /** Finds out what models may really use on this side: some seconds of attacks on the sandbox of their programs. Never throws. */
+  prepareTools(): Promise<void>;
   report(): Promise<Report>;
   /** Log lines wait until what comes back is called: something else has the terminal. */
   holdLog(): () => void;
@@ -261,10 +264,26 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const { findDocument } = files.texts;
   const withDocuments = createWithDocuments({ findDocument, extract });
   const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
-  const generateHere = withDocuments(generateText);
-  const generate = overrides.aroundGenerate?.(generateHere) ?? generateHere;
   const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
-  const countPrompt = withDocuments(createCountPrompt({ catalogue, engineFor, styleOf }));
+  const countText = createCountPrompt({ catalogue, engineFor, styleOf });
+  const countPrompt = withDocuments(countText);
+  const serverTools = await openServerTools({
+    config: overrides.isPrimary ? withoutReserve(config) : config,
+    environment,
+    store,
+    files,
+    catalogue,
+    engines,
+    engineFor,
+    countPrompt: countText,
+    extract,
+    ids: systemIds,
+    clock,
+    log,
+    sweeps,
+  });
+  const generateHere = withDocuments(serverTools.around(generateText));
+  const generate = overrides.aroundGenerate?.(generateHere) ?? generateHere;
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });
@@ -334,7 +353,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     realtimePlain(),
   ];
   const regions = regionsOf(config).map(([id]) => id);
-  const about = { catalogue, engines, served: endpoints, interfaces, regions, clock };
+  const about = { catalogue, engines, served: endpoints, interfaces, regions, clock, tools: serverTools.report };
   const ownMeter = createMeter({
     operations: [...endpoints.map((endpoint) => endpoint.operation), ...OTHER_OPERATIONS],
     isDeployed: (deployment) => directory.find(deployment, deployment.name) !== undefined,
@@ -470,6 +489,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       const entry = catalogue.find(DEFAULT_MODEL);
       if (entry) await engines.prepare(entry, options);
     },
+    prepareTools: serverTools.prepare,
     report: () => report(about),
     holdLog: () => logStream.hold(),
     async reloadModels(file) {
@@ -483,6 +503,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await deployed.close();
       await engines.close();
       await speech.close();
+      await serverTools.close();
       await answerCheck.close();
       await retention.close();
       await batches.close();
@@ -494,6 +515,12 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     },
   };
 }
+
+/** Of a process that answers nobody: nothing is kept ready for programs. */
+const withoutReserve = (config: Config): Config => ({
+  ...config,
+  codeInterpreter: { ...config.codeInterpreter, warm: 0 },
+});
 
 /** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);

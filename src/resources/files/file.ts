@@ -12,6 +12,9 @@ export const EXTRACT_PURPOSE = 'file-extract';
 /** Of files that are made here: nobody can send one. */
 export const RESULTS_PURPOSE = 'batch_output';
 
+/** The same of those that programs of a model wrote, as the compatible interface has named it from the beginning. */
+export const PROGRAM_PURPOSE = 'assistants_output';
+
 /** What a workspace may have in a region. */
 export interface FileLimits {
   readonly fileBytesMax: number;

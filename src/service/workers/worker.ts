@@ -56,6 +56,7 @@ const open = ({ config, worker, isPortShared }: WorkerOrder): Promise<Service> =
 
 async function listen(service: Service): Promise<readonly ListenAddress[]> {
   const addresses = await service.listen();
+  void service.prepareTools();
   setInterval(() => void report(service), REPORT_MS).unref();
   return addresses;
 }
