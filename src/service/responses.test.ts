@@ -473,8 +473,8 @@ describe('the responses interface', () => {
   test('names what it accepted and did not honour', async () => {
     const { headers } = await create({
       input: [user('Hi'), { type: 'web_search_call', id: 'ws_1', status: 'completed' }],
-      tools: [TOOL, { type: 'web_search', filters: {} }, { type: 'code_interpreter' }],
-      tool_choice: { type: 'web_search' },
+      tools: [TOOL, { type: 'mcp', server_label: 'x' }, { type: 'image_generation' }],
+      tool_choice: { type: 'mcp' },
       include: ['reasoning.encrypted_content'],
       reasoning: { effort: 'none', summary: 'auto' },
       text: { verbosity: 'low' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
+import { until } from '../until.ts';
 import { ADA, type WorkingParley, startWorkingParley } from './working-parley.ts';
 
 const MODEL = 'svc-plus';
@@ -142,9 +143,10 @@ describe('clients for Node that let the model use what runs here', () => {
 
     test('are made in the background with the same items, whoever reads them', async () => {
       const { id } = await openai.responses.create({ ...ASKED, background: true, stream: false });
-      let response = await openai.responses.retrieve(id);
-      for (const until = Date.now() + 20_000; response.status !== 'completed' && Date.now() < until;)
-        response = await openai.responses.retrieve(id);
+      const response = await until('the response is made', { withinMs: 20_000 }, async () => {
+        const told = await openai.responses.retrieve(id);
+        return told.status === 'completed' ? told : undefined;
+      });
       assert.deepEqual(
         response.output.map(({ type }) => type),
         ['web_search_call', 'code_interpreter_call', 'message'],

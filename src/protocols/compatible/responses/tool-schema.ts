@@ -77,7 +77,7 @@ const SCHEMAS: Readonly<Record<ServerToolKind | 'function', z.ZodType<AnyTool>>>
   code: CodeTool,
 };
 
-const OtherTool: z.ZodType<AnyTool> = otherThan();
+const OtherTool: z.ZodType<AnyTool> = z.looseObject({ type: z.string() });
 
 /** By its type. */
 export const Tool = chosenBy<AnyTool>((value) => {
