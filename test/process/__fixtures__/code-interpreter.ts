@@ -44,8 +44,7 @@ export async function openInterpreter(options: Partial<CodeInterpreterOptions> =
     ...options,
   });
   const status = await interpreter.prepare();
-  const signal = AbortSignal.timeout(80_000);
-  const open: Bench['open'] = (workspace = 'one', files = []) => interpreter.open({ workspace, files }, signal);
+  const open: Bench['open'] = (workspace = 'one', files = []) => interpreter.open({ workspace, files }, AbortSignal.timeout(80_000));
   return {
     interpreter,
     status,
@@ -54,7 +53,7 @@ export async function openInterpreter(options: Partial<CodeInterpreterOptions> =
     async runAlone(code) {
       const container = await open();
       try {
-        return await container.run(code, signal);
+        return await container.run(code, AbortSignal.timeout(80_000));
       } finally {
         container.release();
       }
