@@ -33,7 +33,7 @@ interface Known {
  */
 export function createCitedTexts(sources: readonly Source[], form: CitationForm | undefined): () => CitedText {
   const known = new Map<number, Known>(
-    sources.map((source) => [source.index, { source, passage: createPassage(`${source.title}\n${source.passage}`) }]),
+    sources.map((source) => [source.index, { source, passage: createPassage(source.passage, source.title) }]),
   );
   return () => createCitedText(known, form);
 }

@@ -29,13 +29,17 @@ const BORNE_WORDS_MIN = 4;
 /** Pairs of characters; more of them make a word. */
 const BORNE_PAIRS_MIN = 6;
 
-/** Beyond CITATION_SOURCE_CHARS_MAX a text is not looked at. */
-export function createPassage(text: string): Passage {
+/**
+ * Beyond CITATION_SOURCE_CHARS_MAX a text is not looked at.
+ *
+ * @param title What it is about: its words count, and it is never cited.
+ */
+export function createPassage(text: string, title = ''): Passage {
   const own = text.slice(0, CITATION_SOURCE_CHARS_MAX);
   let whole: Claims | undefined;
   let parts: readonly Part[] | undefined;
-  const claims = (): Claims => (whole ??= vocabularyOf(own));
-  const sentences = (): readonly Part[] => (parts ??= partsOf(own));
+  const claims = (): Claims => (whole ??= vocabularyOf(`${title}\n${own}`));
+  const sentences = (): readonly Part[] => (parts ??= partsOf(own, title));
 
   const check = (sentence: string): Verdict => compare(claimsOf(sentence), claims());
   const nearestTo = (asked: Claims): { readonly part: Part | undefined; readonly share: number } => {
@@ -84,13 +88,14 @@ const count = (asked: ReadonlySet<string>, known: ReadonlySet<string>): number =
 const weight = (asked: Claims, known: Claims): number =>
   count(asked.words, known.words) + count(asked.names, known.words) + 2 * count(asked.numbers, known.numbers);
 
-function partsOf(text: string): readonly Part[] {
+/** What a text is about stands in its title, and most of its sentences only say `it`. */
+function partsOf(text: string, title: string): readonly Part[] {
   const segmenter = new Intl.Segmenter('und', { granularity: 'sentence' });
   const parts: Part[] = [];
   for (const line of text.split('\n'))
     for (const { segment } of segmenter.segment(line)) {
       const sentence = segment.trim();
-      if (sentence !== '') parts.push({ text: sentence, claims: vocabularyOf(sentence) });
+      if (sentence !== '') parts.push({ text: sentence, claims: vocabularyOf(`${title}\n${sentence}`) });
     }
   return parts;
 }

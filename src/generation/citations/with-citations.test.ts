@@ -104,6 +104,13 @@ describe('marks in an answer', () => {
     );
   });
 
+  it('are written too where the source says in its title what its sentence is about', () => {
+    assert.equal(
+      said(['The Orsay Museum stands in a former railway station.'], 'number').text,
+      'The Orsay Museum stands in a former railway station[1].',
+    );
+  });
+
   it('are citations beside the text where these are wished', () => {
     const { text, citations } = said([`Hi! ${OPENED} [1]. Elephants live long [2].`], 'attached');
     assert.equal(text, `Hi! ${OPENED}. Elephants live long.`);

@@ -40,12 +40,13 @@ export async function* answerWithPrograms(
     const told: Told = yield* tellRun(turn, generation, { code, citing });
     if (told.end) ({ end } = told);
     if (told.calls.length === 0 || told.callsCaller || told.end?.reason !== 'tool-calls') break;
-    const limits = lessSpent(asked, told.answerTokens);
+    const limits = lessSpent(asked, told.spent);
     end = { reason: 'length' };
     if (!limits) break;
     const { maxTokens: _tokens, maxTotalTokens: _total, ...plain } = asked;
     ({ generation, asked } = await goOn(turn, { ...plain, ...limits }, told, { session, tool, repeatsCalls }));
   }
+  turn.over();
   yield [
     { type: 'choice-end', choice: 0, reason: end.reason, ...(end.stop === undefined ? {} : { stop: end.stop }) },
     { type: 'end', usage: turn.usage() },
@@ -93,10 +94,10 @@ function continued(messages: readonly Message[], { said, calls }: Told, characte
 /** What is left of the caller's limits; undefined where nothing is. */
 function lessSpent(
   { maxTokens, maxTotalTokens }: GenerationRequest,
-  spent: number,
+  { answer, total: all }: Told['spent'],
 ): Pick<GenerationRequest, 'maxTokens' | 'maxTotalTokens'> | undefined {
-  const tokens = maxTokens === undefined ? undefined : maxTokens - spent;
-  const total = maxTotalTokens === undefined ? undefined : maxTotalTokens - spent;
+  const tokens = maxTokens === undefined ? undefined : maxTokens - answer;
+  const total = maxTotalTokens === undefined ? undefined : maxTotalTokens - all;
   if ((tokens ?? 1) <= 0 || (total ?? 1) <= 0) return undefined;
   return {
     ...(tokens === undefined ? {} : { maxTokens: tokens }),

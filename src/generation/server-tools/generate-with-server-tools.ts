@@ -104,6 +104,7 @@ async function* answered(turn: Turn, examined: Examined, needs: ServerToolNeeds)
     return;
   }
   yield* tellRun(turn, generation, { code: undefined, citing });
+  turn.over();
   yield [{ type: 'end', usage: turn.usage() }];
 }
 

@@ -265,6 +265,34 @@ describe('agent', () => {
   });
 });
 
+describe('a decision', () => {
+  it('is asked for in words where a server refuses its form, and read out of the words around it', async () => {
+    const hands = createHands({
+      script: [
+        [{ type: 'fail', kind: 'invalid-request' }],
+        [`Sure! ${decision('asks for facts', 'Orsay').join('')} Anything else?`],
+        ['In 1986.'],
+      ],
+      results: () => [ORSAY],
+    });
+    const { choices } = await collect((await hands.generate({ search: SEARCH })).batches);
+    assert.deepEqual(
+      hands.queries.map(({ text }) => text),
+      ['Orsay'],
+    );
+    assert.equal(choices[0]?.blocks.at(-1)?.text, 'In 1986.');
+  });
+
+  it('that cannot be made once something was told leaves the answer as it is', async () => {
+    const hands = createHands({
+      script: [decision('asks for facts', 'Orsay'), [{ type: 'fail', kind: 'overloaded' }], ['In 1986.']],
+      results: () => [ORSAY],
+    });
+    const { choices } = await collect((await hands.generate({ search: { ...SEARCH, strategy: 'agent' } })).batches);
+    assert.equal(choices[0]?.blocks.at(-1)?.text, 'In 1986.');
+  });
+});
+
 describe('agent-max', () => {
   const page = found('Orsay page', 'The museum has 1200 sculptures.', 'https://example.com/orsay');
 

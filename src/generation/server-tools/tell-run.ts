@@ -29,8 +29,8 @@ export interface Told {
   readonly calls: readonly { readonly call: ToolCall; readonly result: ServerCallResult & { readonly type: 'code' } }[];
   /** It also called a tool of the caller's. */
   readonly callsCaller: boolean;
-  /** Without thoughts. */
-  readonly answerTokens: number;
+  /** Tokens of the answer, and of thought and answer together. */
+  readonly spent: { readonly answer: number; readonly total: number };
 }
 
 type BlockStart = Extract<GenerationEvent, { type: 'block-start' }>;
@@ -54,7 +54,7 @@ export async function* tellRun(
   let broken: ToolCall | undefined;
   let callsCaller = false;
   let end: Told['end'];
-  let answerTokens = 0;
+  let spent = { answer: 0, total: 0 };
   /** Of programs, which no delta tells. */
   let untold = 0;
 
@@ -124,7 +124,10 @@ export async function* tellRun(
           break;
         case 'end':
           turn.add(event.usage);
-          answerTokens = event.usage.completionTokens - (event.usage.reasoningTokens ?? 0);
+          spent = {
+            answer: event.usage.completionTokens - (event.usage.reasoningTokens ?? 0),
+            total: event.usage.completionTokens,
+          };
           break;
         case 'server-call':
         case 'server-result':
@@ -142,7 +145,7 @@ export async function* tellRun(
     ),
     calls,
     callsCaller,
-    answerTokens,
+    spent,
   };
 }
 
