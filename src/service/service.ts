@@ -23,7 +23,6 @@ import { createDeploymentAdmission } from '../generation/deployment-admission.ts
 import { createEmbed } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
-import type { Generate } from '../generation/generation.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
@@ -136,8 +135,6 @@ export interface Parts {
   readonly jobTiming: Partial<JobTiming>;
   /** Who works at jobs. */
   readonly jobHandlers: JobHandlers;
-  /** What stands around the one generation, whoever asks. */
-  readonly aroundGenerate: (generate: Generate) => Generate;
 }
 
 export interface ListenAddress {
@@ -282,8 +279,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     log,
     sweeps,
   });
-  const generateHere = withDocuments(serverTools.around(generateText));
-  const generate = overrides.aroundGenerate?.(generateHere) ?? generateHere;
+  const generate = withDocuments(serverTools.around(generateText));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });
