@@ -28,6 +28,7 @@ import type { Ledger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
 import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
+import { createCountWithServerTools } from '../generation/server-tools/count-with-server-tools.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
 import { createWithDocuments } from '../generation/with-documents.ts';
@@ -263,7 +264,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
   const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
   const countText = createCountPrompt({ catalogue, engineFor, styleOf });
-  const countPrompt = withDocuments(countText);
+  const countPrompt = withDocuments(createCountWithServerTools(countText));
   const serverTools = await openServerTools({
     config: overrides.isPrimary ? withoutReserve(config) : config,
     environment,

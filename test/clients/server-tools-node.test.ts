@@ -101,7 +101,10 @@ describe('clients for Node that let the model use what runs here', () => {
       const stream = openai.responses.stream(ASKED);
       const types = new Map<string, number>();
       let code = '';
+      let text = '';
       for await (const event of stream) {
+        if (event.type === 'response.output_text.delta') text += event.delta;
+        if (event.type === 'response.output_text.annotation.added') assert.equal(text, SENTENCE);
         types.set(event.type, (types.get(event.type) ?? 0) + 1);
         if (event.type === 'response.code_interpreter_call_code.delta') code += event.delta;
       }
@@ -259,6 +262,42 @@ describe('clients for Node that let the model use what runs here', () => {
       assert.deepEqual(callsIn(prompt), ['web_search', 'web_fetch', 'code_execution']);
       const [, told = ''] = /<tool_response>\n([^]*?)<\/tool_response>/.exec(prompt) ?? [];
       assert.ok(told.includes(parley.ada.passage), 'what was found comes back with its text');
+    });
+
+    test('make sure of a search that is forced, and of none else', async () => {
+      const talk = { ...ASKED, messages: [{ role: 'user' as const, content: 'Hello, first program!' }] };
+      const tools = ASKED.tools.slice(0, 1);
+      const forced = await anthropic.messages.create({ ...talk, tools, tool_choice: { type: 'tool', name: 'web_search' } });
+      assert.equal(forced.content[0]?.type, 'server_tool_use');
+      const free = await anthropic.messages.create({ ...talk, tools });
+      assert.deepEqual(
+        free.content.map(({ type }) => type),
+        ['text'],
+      );
+    });
+
+    test('are read no page of a host that is blocked', async () => {
+      const [search, fetch] = ASKED.tools;
+      assert.ok(search && fetch?.name === 'web_fetch');
+      const tools = [search, { ...fetch, blocked_domains: ['127.0.0.1'] }];
+      const { content } = await anthropic.messages.create({ ...ASKED, tools });
+      assert.deepEqual(
+        content.map(({ type }) => type),
+        ['server_tool_use', 'web_search_tool_result', 'text', 'text'],
+      );
+    });
+
+    test('are counted with the tool that runs programs, by its place where it is not offered', async () => {
+      const own = { name: 'weather', input_schema: { type: 'object' as const, properties: {} } };
+      const { messages } = ASKED;
+      const count = async (more: Partial<Anthropic.MessageCountTokensParams>) =>
+        await anthropic.messages.countTokens({ model: MODEL, messages, ...more }).withResponse();
+      const program = ASKED.tools.slice(2);
+      const [plain, offered] = [await count({}), await count({ tools: program })];
+      assert.ok(offered.data.input_tokens > plain.data.input_tokens + 10);
+      const { data, response } = await count({ tools: [own, ...program], tool_choice: { type: 'tool', name: own.name } });
+      assert.equal(decodeURIComponent(response.headers.get('x-parley-ignored') ?? ''), 'tools[1]');
+      assert.ok(data.input_tokens < offered.data.input_tokens + 10);
     });
 
     test('are refused a version that does not run here', async () => {
