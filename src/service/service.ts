@@ -23,12 +23,12 @@ import { createDeploymentAdmission } from '../generation/deployment-admission.ts
 import { createEmbed } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
-import type { Generate } from '../generation/generation.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
 import type { Ledger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
 import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
+import { createCountWithServerTools } from '../generation/server-tools/count-with-server-tools.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
 import { createWithDocuments } from '../generation/with-documents.ts';
@@ -136,8 +136,6 @@ export interface Parts {
   readonly jobTiming: Partial<JobTiming>;
   /** Who works at jobs. */
   readonly jobHandlers: JobHandlers;
-  /** What stands around the one generation, whoever asks. */
-  readonly aroundGenerate: (generate: Generate) => Generate;
 }
 
 export interface ListenAddress {
@@ -266,7 +264,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const generateText = createGenerate({ catalogue, engineFor, styleOf, ...books, ids: systemIds, answerCheck });
   const translate = createTranslate({ generate: generateText, catalogue, engineFor, detectLanguage });
   const countText = createCountPrompt({ catalogue, engineFor, styleOf });
-  const countPrompt = withDocuments(countText);
+  const countPrompt = withDocuments(createCountWithServerTools(countText));
   const serverTools = await openServerTools({
     config: overrides.isPrimary ? withoutReserve(config) : config,
     environment,
@@ -282,8 +280,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     log,
     sweeps,
   });
-  const generateHere = withDocuments(serverTools.around(generateText));
-  const generate = overrides.aroundGenerate?.(generateHere) ?? generateHere;
+  const generate = withDocuments(serverTools.around(generateText));
   const fitHistory = createFitHistory({ generate, countPrompt });
   const tokenize = createTokenize({ catalogue, engineFor, styleOf });
   const embed = createEmbed({ catalogue, engineFor: called.embeddingsFor, ...books });

@@ -3,10 +3,11 @@ import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { until } from '../until.ts';
-import { ADA, type WorkingParley, startWorkingParley } from './working-parley.ts';
+import { type WorkingParley, startWorkingParley } from './working-parley.ts';
 
 const MODEL = 'svc-plus';
-const SAID = 'Ada Lovelace wrote it. Enough said.';
+const SENTENCE = 'Ada Lovelace wrote the first program in 1843.';
+const SAID = `${SENTENCE} Enough said.`;
 const QUESTION = 'Who wrote the first program?';
 
 describe('clients for Node that let the model use what runs here', () => {
@@ -38,7 +39,16 @@ describe('clients for Node that let the model use what runs here', () => {
       assert.equal(data.choices[0]?.message.content, SAID);
       assert.equal(data.choices[0]?.message.tool_calls, null);
       assert.equal(response.headers.get('x-parley-ignored'), 'search_options.enable_source');
-      assert.equal(parley.asked.at(-1)?.serverTools?.search?.isForced, true);
+    });
+
+    test('search for what is no question where they are forced to, and else not', async () => {
+      const talk = [{ role: 'user' as const, content: 'Hello, first program!' }];
+      const lastPrompt = async (fields: object): Promise<string> => {
+        await openai.chat.completions.create({ model: MODEL, messages: talk, ...fields });
+        return parley.prompts.at(-1) ?? '';
+      };
+      assert.ok((await lastPrompt(searching)).includes(parley.ada.passage));
+      assert.ok(!(await lastPrompt({ enable_search: true })).includes('search-results'));
     });
 
     test('stream programs as thought and text', async () => {
@@ -77,21 +87,24 @@ describe('clients for Node that let the model use what runs here', () => {
       const [search, code, message] = response.output;
       assert.ok(search?.type === 'web_search_call' && search.action.type === 'search');
       assert.deepEqual([search.status, search.action.query], ['completed', 'first program']);
-      assert.deepEqual(search.action.sources, [{ type: 'url', url: ADA.url }]);
+      assert.deepEqual(search.action.sources, [{ type: 'url', url: parley.ada.url }]);
       assert.ok(code?.type === 'code_interpreter_call');
       assert.deepEqual(code.outputs, [{ type: 'logs', logs: '2' }]);
       assert.ok(message?.type === 'message' && message.content[0]?.type === 'output_text');
       const [citation] = message.content[0].annotations;
       assert.ok(citation?.type === 'url_citation');
       const { start_index: from, end_index: to, url, title } = citation;
-      assert.deepEqual([SAID.slice(from, to), url, title], ['Ada Lovelace wrote it.', ADA.url, ADA.title]);
+      assert.deepEqual([SAID.slice(from, to), url, title], [SENTENCE, parley.ada.url, parley.ada.title]);
     });
 
     test('stream the same, which the helper of the client puts together', async () => {
       const stream = openai.responses.stream(ASKED);
       const types = new Map<string, number>();
       let code = '';
+      let text = '';
       for await (const event of stream) {
+        if (event.type === 'response.output_text.delta') text += event.delta;
+        if (event.type === 'response.output_text.annotation.added') assert.equal(text, SENTENCE);
         types.set(event.type, (types.get(event.type) ?? 0) + 1);
         if (event.type === 'response.code_interpreter_call_code.delta') code += event.delta;
       }
@@ -101,7 +114,7 @@ describe('clients for Node that let the model use what runs here', () => {
         response.output.map(({ type }) => type),
         ['web_search_call', 'code_interpreter_call', 'message'],
       );
-      assert.equal(code, 'print(2)');
+      assert.equal(code, 'print(1 + 1)');
       for (const type of [
         'response.web_search_call.in_progress',
         'response.web_search_call.searching',
@@ -119,26 +132,15 @@ describe('clients for Node that let the model use what runs here', () => {
       const again = await openai.responses.retrieve(first.id);
       assert.deepEqual(again.output, first.output);
       await openai.responses.create({ ...ASKED, previous_response_id: first.id, input: 'And then?' });
-      const chained = parley.asked.at(-1)?.messages;
+      const chained = parley.prompts.at(-1) ?? '';
       // As a program sends back what it was told: the types of what is told and of what is asked differ a little.
       const given: OpenAI.Responses.ResponseInput = JSON.parse(JSON.stringify(first.output));
       await openai.responses.create({
         ...ASKED,
         input: [{ role: 'user', content: QUESTION }, ...given, { role: 'user', content: 'And then?' }],
       });
-      assert.deepEqual(parley.asked.at(-1)?.messages, chained);
-      assert.deepEqual(
-        chained?.map(({ role, toolCalls }) => [role, ...(toolCalls ?? []).map(({ name }) => name)]),
-        [
-          ['user'],
-          ['assistant', 'web_search'],
-          ['tool'],
-          ['assistant', 'code_interpreter'],
-          ['tool'],
-          ['assistant'],
-          ['user'],
-        ],
-      );
+      assert.equal(parley.prompts.at(-1), chained);
+      assert.deepEqual(callsIn(chained), ['web_search', 'code_interpreter']);
     });
 
     test('are made in the background with the same items, whoever reads them', async () => {
@@ -175,8 +177,11 @@ describe('clients for Node that let the model use what runs here', () => {
     });
 
     test('force a search, and are refused an extractor alone', async () => {
-      await openai.responses.create({ ...ASKED, tool_choice: { type: 'web_search_preview' } });
-      assert.equal(parley.asked.at(-1)?.serverTools?.search?.isForced, true);
+      const input = 'Hello, first program!';
+      const forced = await openai.responses.create({ ...ASKED, input, tool_choice: { type: 'web_search_preview' } });
+      assert.ok(forced.output.some(({ type }) => type === 'web_search_call'));
+      const free = await openai.responses.create({ ...ASKED, input });
+      assert.ok(!free.output.some(({ type }) => type === 'web_search_call'));
       const extractor: OpenAI.Responses.ResponseCreateParamsNonStreaming = {
         ...ASKED,
         tools: [JSON.parse('{"type":"web_extractor"}')],
@@ -217,19 +222,19 @@ describe('clients for Node that let the model use what runs here', () => {
       assert.ok(use?.type === 'server_tool_use' && found?.type === 'web_search_tool_result');
       assert.deepEqual([use.name, use.input, found.tool_use_id], ['web_search', { query: 'first program' }, use.id]);
       assert.ok(Array.isArray(found.content));
-      assert.deepEqual([found.content[0]?.url, found.content[0]?.page_age], [ADA.url, 'April 30, 2026']);
+      assert.deepEqual([found.content[0]?.url, found.content[0]?.page_age], [parley.ada.url, 'April 30, 2026']);
       assert.ok(page?.type === 'web_fetch_tool_result' && page.content.type === 'web_fetch_result');
-      assert.equal(page.content.content.title, ADA.title);
+      assert.equal(page.content.content.title, parley.ada.title);
       assert.ok(program?.type === 'code_execution_tool_result' && program.content.type === 'code_execution_result');
       assert.deepEqual([program.content.stdout, program.content.return_code], ['2\n', 0]);
       assert.ok(cited?.type === 'text' && rest?.type === 'text');
-      assert.deepEqual([cited.text, rest.text], ['Ada Lovelace wrote it.', ' Enough said.']);
+      assert.deepEqual([cited.text, rest.text], [SENTENCE, ' Enough said.']);
       const [citation] = cited.citations ?? [];
       assert.ok(citation?.type === 'web_search_result_location');
-      assert.deepEqual([citation.url, citation.cited_text], [ADA.url, ADA.passage]);
+      assert.deepEqual([citation.url, citation.cited_text], [parley.ada.url, parley.ada.passage]);
       assert.deepEqual(message.usage.server_tool_use, { web_search_requests: 1, web_fetch_requests: 1 });
-      assert.equal(message.container?.id, 'cntr_1');
-      assert.ok(Date.parse(message.container.expires_at) > Date.now());
+      assert.match(message.container?.id ?? '', /^\w+/);
+      assert.ok(Date.parse(message.container?.expires_at ?? '') > Date.now());
     });
 
     test('stream the same, which the helper of the client puts together', async () => {
@@ -238,10 +243,10 @@ describe('clients for Node that let the model use what runs here', () => {
       stream.on('citation', (citation) => cited.push(citation.cited_text));
       const streamed = await stream.finalMessage();
       const whole = await anthropic.messages.create(ASKED);
-      assert.deepEqual(cited, [ADA.passage]);
+      assert.deepEqual(cited, [parley.ada.passage]);
       assert.deepEqual(plain(streamed.content), plain(whole.content));
       assert.deepEqual(streamed.usage.server_tool_use, whole.usage.server_tool_use);
-      assert.equal(streamed.container?.id, 'cntr_1');
+      assert.ok(streamed.container?.id);
     });
 
     test('are gone on from with all that was told', async () => {
@@ -253,23 +258,46 @@ describe('clients for Node that let the model use what runs here', () => {
         })
         .withResponse();
       assert.equal(response.headers.get('x-parley-ignored'), null);
-      const told = parley.asked.at(-1)?.messages ?? [];
+      const prompt = parley.prompts.at(-1) ?? '';
+      assert.deepEqual(callsIn(prompt), ['web_search', 'web_fetch', 'code_execution']);
+      const [, told = ''] = /<tool_response>\n([^]*?)<\/tool_response>/.exec(prompt) ?? [];
+      assert.ok(told.includes(parley.ada.passage), 'what was found comes back with its text');
+    });
+
+    test('make sure of a search that is forced, and of none else', async () => {
+      const talk = { ...ASKED, messages: [{ role: 'user' as const, content: 'Hello, first program!' }] };
+      const tools = ASKED.tools.slice(0, 1);
+      const forced = await anthropic.messages.create({ ...talk, tools, tool_choice: { type: 'tool', name: 'web_search' } });
+      assert.equal(forced.content[0]?.type, 'server_tool_use');
+      const free = await anthropic.messages.create({ ...talk, tools });
       assert.deepEqual(
-        told.map(({ role, toolCalls }) => [role, ...(toolCalls ?? []).map(({ name }) => name)]),
-        [
-          ['user'],
-          ['assistant', 'web_search'],
-          ['tool'],
-          ['assistant', 'web_fetch'],
-          ['tool'],
-          ['assistant', 'code_execution'],
-          ['tool'],
-          ['assistant'],
-          ['user'],
-        ],
+        free.content.map(({ type }) => type),
+        ['text'],
       );
-      const found = told[2]?.content.map((part) => (part.type === 'text' ? part.text : '')).join('') ?? '';
-      assert.ok(found.includes(ADA.passage), 'what was found comes back with its text');
+    });
+
+    test('are read no page of a host that is blocked', async () => {
+      const [search, fetch] = ASKED.tools;
+      assert.ok(search && fetch?.name === 'web_fetch');
+      const tools = [search, { ...fetch, blocked_domains: ['127.0.0.1'] }];
+      const { content } = await anthropic.messages.create({ ...ASKED, tools });
+      assert.deepEqual(
+        content.map(({ type }) => type),
+        ['server_tool_use', 'web_search_tool_result', 'text', 'text'],
+      );
+    });
+
+    test('are counted with the tool that runs programs, by its place where it is not offered', async () => {
+      const own = { name: 'weather', input_schema: { type: 'object' as const, properties: {} } };
+      const { messages } = ASKED;
+      const count = async (more: Partial<Anthropic.MessageCountTokensParams>) =>
+        await anthropic.messages.countTokens({ model: MODEL, messages, ...more }).withResponse();
+      const program = ASKED.tools.slice(2);
+      const [plain, offered] = [await count({}), await count({ tools: program })];
+      assert.ok(offered.data.input_tokens > plain.data.input_tokens + 10);
+      const { data, response } = await count({ tools: [own, ...program], tool_choice: { type: 'tool', name: own.name } });
+      assert.equal(decodeURIComponent(response.headers.get('x-parley-ignored') ?? ''), 'tools[1]');
+      assert.ok(data.input_tokens < offered.data.input_tokens + 10);
     });
 
     test('are refused a version that does not run here', async () => {
@@ -281,4 +309,9 @@ describe('clients for Node that let the model use what runs here', () => {
   });
 });
 
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+/** Each answer has calls of its own. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value).replaceAll(/srvtoolu_\w+/g, 'srvtoolu'));
+
+/** Names of the calls that a prompt tells, in their order; the one of the description is no call. */
+const callsIn = (prompt: string): string[] =>
+  [...prompt.matchAll(/<tool_call>\n\{"name": ?"(\w+)"/g)].map(([, name = '']) => name).filter((name) => name !== 'NAME');

@@ -1,55 +1,76 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load-config.ts';
-import type { GenerationEvent } from '../../src/core/event.ts';
-import type { GenerationRequest } from '../../src/core/request.ts';
-import type { ServerCall, ServerCallResult, Source } from '../../src/core/server-tools.ts';
-import type { Generate } from '../../src/generation/generation.ts';
+import { createExtract } from '../../src/documents/extract.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { playedEngines } from '../../src/service/__fixtures__/played-engines.ts';
+import { openSearch } from '../../src/service/open-search.ts';
+import { openSearchIndex } from '../../src/service/open-search-index.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Parley } from './harness.ts';
+import { callOf } from './script.ts';
 
-/** What every search of such a Parley finds. */
-export const ADA: Source = {
-  index: 1,
-  title: 'Ada Lovelace',
-  url: 'https://a.example/ada',
-  siteName: 'Example',
-  icon: '',
-  publishedAt: Date.UTC(2026, 3, 30),
-  passage: 'Ada Lovelace wrote the first program in 1843.',
+const quiet = () => undefined;
+const LOG = { info: quiet, warn: quiet, error: quiet };
+
+const PASSAGE = 'Ada Lovelace wrote the first program in 1843.';
+
+const page = (title: string, passage: string): string => `<!doctype html><html lang="en"><head><title>${title}</title>
+<meta property="og:site_name" content="Example"><meta property="article:published_time" content="2026-04-30"></head>
+<body><main><article><h1>${title}</h1><p>${passage}</p></article></main></body></html>`;
+
+const PAGES: Readonly<Record<string, string>> = {
+  '/ada': page('Ada Lovelace', PASSAGE),
+  '/whales': page('Whales', 'The blue whale sings below twenty hertz, and is heard from far away.'),
+  '/lighthouses': page('Lighthouses', 'A lighthouse of stone stands before the harbour of Brenwick since 1874.'),
 };
 
-const SENTENCE = 'Ada Lovelace wrote it.';
-
-/** What was asked of it, in the words of generation, besides the answer. */
 export interface WorkingParley extends Parley {
-  readonly asked: readonly GenerationRequest[];
+  /** What a search for the first program finds. */
+  readonly ada: { readonly url: string; readonly title: string; readonly passage: string };
+  /** What the model was given to read, run by run. */
+  readonly prompts: readonly string[];
 }
 
 /**
- * A Parley in this process whose scripted model uses every tool on our side that a request allows, once and always alike: a
- * search, a page, a program. Requests that allow none play their scripts.
+ * A Parley in this process that really searches, reads and computes: its index holds pages of a server of this machine, its
+ * interpreter is the one that is served. Only the model is played: it searches for who did something, reads what was found,
+ * computes 1 + 1, and always answers alike.
  */
 export async function startWorkingParley(): Promise<WorkingParley> {
   const data = await mkdtemp(join(tmpdir(), 'parley-working-'));
-  const quiet = () => undefined;
+  const web = createServer(({ url = '' }, answer) => {
+    const text = PAGES[url];
+    answer.writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' }).end(text);
+  });
+  web.listen(0, '127.0.0.1');
+  await once(web, 'listening');
+  const bound = web.address();
+  const site = `http://127.0.0.1:${typeof bound === 'object' && bound ? bound.port : 0}`;
   const env = {
     PARLEY_DATA: data,
     PARLEY_PORT: '0',
     PARLEY_ENGINE_KIND: 'scripted',
-    PARLEY_ENGINE_SEQUENCES: '4',
     PARLEY_HUB_URL: 'off',
+    PARLEY_SEARCH_PAGES_ALLOW: '127.0.0.1',
+    PARLEY_CODE_INTERPRETER_WARM: '1',
   };
-  const asked: GenerationRequest[] = [];
-  const service = await createService(loadConfig({ env }).config, {
-    log: { info: quiet, warn: quiet, error: quiet },
-    aroundGenerate: (inner) => working(inner, asked),
-  });
-  const [bound] = await service.listen();
-  const address = bound?.url ?? '';
+  const { config } = loadConfig({ env });
+  await fillIndex(
+    config,
+    Object.keys(PAGES).map((path) => `${site}${path}`),
+  );
+  const { engines, prompts } = playedEngines({ contextTokens: 8_192, otherwise: said });
+  const service = await createService(config, { engines, log: LOG });
+  const [listening] = await service.listen();
+  await service.prepareTools();
+  const address = listening?.url ?? '';
   return {
-    asked,
+    ada: { url: `${site}/ada`, title: 'Ada Lovelace', passage: PASSAGE },
+    prompts,
     address,
     baseUrl: `${address}/compatible-mode/v1`,
     key: (await service.firstKey())?.secret ?? '',
@@ -58,65 +79,37 @@ export async function startWorkingParley(): Promise<WorkingParley> {
     output: () => '',
     async stop() {
       await service.close();
+      web.close();
+      web.closeAllConnections();
       await rm(data, { recursive: true });
     },
   };
 }
 
-const working =
-  (inner: Generate, asked: GenerationRequest[]): Generate =>
-  (request, on, context) => {
-    if (!request.serverTools) return inner(request, on, context);
-    asked.push(request);
-    const events = eventsOf(request);
-    async function* batches(): AsyncGenerator<readonly GenerationEvent[]> {
-      // One by one, so that a stream has as many events as there are.
-      for (const event of events) yield [event];
-    }
-    return Promise.resolve({ batches: batches(), ignored: [] });
-  };
-
-function eventsOf({ serverTools: { search, pages, code } = {}, thinking }: GenerationRequest): GenerationEvent[] {
-  const events: GenerationEvent[] = [{ type: 'start', inputTokens: 20, cachedTokens: 0 }];
-  let index = 0;
-  const say = (type: 'text' | 'reasoning', ...deltas: readonly Partial<Delta>[]): void => {
-    const at = { choice: 0, index: index++ };
-    events.push({ type: 'block-start', ...at, block: { type } });
-    for (const delta of deltas) events.push({ type: 'block-delta', ...at, text: '', tokens: 1, ...delta });
-    events.push({ type: 'block-end', ...at });
-  };
-  const work = (call: ServerCall, result: ServerCallResult): void => {
-    const at = { choice: 0, index: index++, id: `call_${index}` };
-    events.push({ type: 'server-call', ...at, call }, { type: 'server-result', ...at, result });
-  };
-
-  if (thinking) say('reasoning', { text: 'I work.' });
-  if (search) work({ type: 'search', query: 'first program' }, { type: 'search', sources: [ADA], findings: [] });
-  if (pages) work({ type: 'page', url: ADA.url, goal: 'Who it was' }, { type: 'page', source: ADA });
-  if (code)
-    work(
-      { type: 'code', code: 'print(2)', containerId: 'cntr_1' },
-      { type: 'code', output: { stdout: '2\n', stderr: '', files: [], isCut: false } },
-    );
-  const end = Array.from(SENTENCE).length;
-  const cited = search?.citations === 'attached' && { citations: [{ source: ADA, cited: ADA.passage, start: 0, end }] };
-  const mark = search?.citations === 'number' ? '[1]' : '';
-  say('text', { text: 'Ada Lovelace wrote' }, { text: ` it.${mark} Enough`, ...cited }, { text: ' said.' });
-  const uses = { searches: search ? 1 : 0, pages: pages ? 1 : 0, programs: code ? 1 : 0 };
-  events.push(
-    { type: 'choice-end', choice: 0, reason: 'stop' },
-    {
-      type: 'end',
-      usage: {
-        promptTokens: 60,
-        cachedTokens: 0,
-        completionTokens: 12,
-        ...(thinking ? { reasoningTokens: 2 } : {}),
-        serverTools: search ? { ...uses, strategy: search.strategy } : uses,
-      },
-    },
-  );
-  return events;
+/** As `parley index add` does it. */
+async function fillIndex(config: ReturnType<typeof loadConfig>['config'], sources: readonly string[]): Promise<void> {
+  const { readPage, close } = openSearch({ config, environment: {}, extract: createExtract(), clock: systemClock, log: LOG });
+  const index = await openSearchIndex(config, { environment: {}, log: LOG, readPage });
+  await index.operator.add({ sources }, { signal: AbortSignal.timeout(60_000) });
+  await index.close();
+  await close();
 }
 
-type Delta = Extract<GenerationEvent, { readonly type: 'block-delta' }>;
+const QUESTIONER = '<|im_start|>user\n';
+
+/** What the model says in a run, told by its prompt. */
+function said(prompt: string): readonly string[] {
+  if (prompt.includes('You sort messages'))
+    return [
+      JSON.stringify(
+        prompt.slice(prompt.lastIndexOf(QUESTIONER)).includes('Who ') ? { message: 'asks for facts', search: 'first program' } : { message: 'is talk', search: '' },
+      ),
+    ];
+  if (prompt.includes('say what is next'))
+    return [JSON.stringify(prompt.includes('"next":"read"') ? { next: 'read', page: 1 } : { next: 'answer' })];
+  const thought = prompt.endsWith('<think>\n') ? ['I work.', '</think>'] : [];
+  const isComputed = prompt.slice(prompt.lastIndexOf(QUESTIONER)).includes('</tool_response>');
+  if (prompt.includes('"name":"code_interpreter"') && !isComputed)
+    return [...thought, callOf('code_interpreter', { code: 'print(1 + 1)' })];
+  return [...thought, 'Ada Lovelace wrote', ' the first program in 1843.', ' Enough', ' said.'];
+}

@@ -160,7 +160,7 @@ describe('programs in an answer', () => {
     const { code } = createInterpreter(async () => ({}));
     const hands = createHands({ script: [['{}']], code });
     const generation = await hands.generate({ code: CODE }, { toolUse: toolUse({ choice: { name: 'weather' } }) });
-    assert.ok(generation.ignored.includes('code_interpreter(tool_choice)'));
+    assert.ok(generation.ignored.includes('enable_code_interpreter'));
     const { choices } = await collect(generation.batches);
     assert.deepEqual(
       choices[0]?.blocks.map(({ type }) => type),

@@ -16,7 +16,9 @@ import type {
   SearchWish,
   ServerCallResult,
 } from '../../core/server-tools.ts';
+import { ServiceError } from '../../core/error.ts';
 import { present } from '../../lib/present.ts';
+import { createSiteRules } from '../../lib/site-rules.ts';
 import { digestOf } from './conversation-digest.ts';
 import { failureOf } from './failure.ts';
 import { firstQueries } from './first-queries.ts';
@@ -41,6 +43,8 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
   const findings: DomainFinding[] = [];
   const asked = new Set<string>();
   const visited = new Set<string>();
+  // A caller who has no wish for pages is heard in the one for searches, which led there.
+  const mayRead = createSiteRules(pages ?? wish ?? {});
   const named = readPage && pages ? addressesIn(request.messages) : [];
   const searchesMax = wish && search ? Math.min(wish.usesMax ?? Infinity, ANSWER_SEARCHES_MAX) : 0;
   const pagesMax =
@@ -89,6 +93,7 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
       const page = await turn.limited(ANSWER_PAGE_MS_MAX, (signal) =>
         (readPage ?? NO_PAGES)({ url, workspace }, signal),
       );
+      if (!mayRead(page.url)) throw new ServiceError('forbidden', 'The page leads to a host that is not allowed.');
       const source = list.read(url, page);
       turn.count('pages');
       yield call.end({ type: 'page', ...present({ source }) });
@@ -107,7 +112,7 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
       ...found.map(({ index, url }) => [index, url] as const),
       ...others.map((url, i) => [first + i, url] as const),
     ];
-    return new Map(all.filter(([, url]) => !visited.has(pageOf(url))));
+    return new Map(all.filter(([, url]) => mayRead(url) && !visited.has(pageOf(url))));
   };
 
   if (wish && searchesMax > 0) yield* searchFor(await firstQueries(turn, digest, wish), wish);

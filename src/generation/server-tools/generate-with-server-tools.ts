@@ -8,6 +8,7 @@ import { answerWithPrograms } from './answer-with-programs.ts';
 import { openCode } from './code-session.ts';
 import type { CodeNeeds } from './code-session.ts';
 import { codeTool, withCodeTool } from './code-tool.ts';
+import { offering, unofferedIn } from './offered-request.ts';
 import { digestOf } from './conversation-digest.ts';
 import type { Examine, Examined } from './examine.ts';
 import { gather } from './gather.ts';
@@ -50,10 +51,7 @@ export function createGenerateWithServerTools(needs: ServerToolNeeds): Generate 
     try {
       const tool = serverTools.code ? codeTool(request.toolUse?.tools ?? []) : undefined;
       const examined = await examine(offering(request, tool), on, turn.context);
-      const ignored = [
-        ...examined.ignored,
-        ...(tool && !withCodeTool(request.toolUse, tool) ? ['code_interpreter(tool_choice)'] : []),
-      ];
+      const ignored = [...examined.ignored, ...unofferedIn(request)];
       const source = answered(turn, examined, needs);
       const first = await source.next();
       if (first.done) throw new ServiceError('internal', 'An answer without a beginning.');
@@ -83,12 +81,6 @@ function checkWishes(
       },
     );
 }
-
-const offering = (request: GenerationRequest, tool: ReturnType<typeof codeTool> | undefined): GenerationRequest => {
-  const { serverTools: _, ...plain } = request;
-  const toolUse = tool && withCodeTool(request.toolUse, tool);
-  return toolUse ? { ...plain, toolUse } : plain;
-};
 
 async function* answered(turn: Turn, examined: Examined, needs: ServerToolNeeds): AsyncGenerator<Batch> {
   const { request } = turn;

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import type { GenerationEvent } from '../../core/event.ts';
 import type { Tool } from '../../core/message.ts';
+import type { ServerTools } from '../../core/server-tools.ts';
 import { collect } from '../collect.ts';
 import { createHands, eventsOf, found, say, SEARCH } from './__fixtures__/hands.ts';
 
@@ -324,6 +325,58 @@ describe('agent-max', () => {
     assert.deepEqual(read?.type === 'server-call' && read.result, { type: 'page', source: { ...page, index: 1 } });
     assert.ok((hands.prompts().at(-1) ?? '').includes('1200 sculptures'));
     assert.deepEqual(usage.serverTools, { searches: 1, pages: 1, programs: 0, strategy: 'agent-max' });
+  });
+
+  it('reads no page of a host that is not wanted, be it named, found or led to', async () => {
+    const read = async (tools: ServerTools, leadsTo?: string) => {
+      const urls: string[] = [];
+      const hands = createHands({
+        script: [
+          ...(tools.search ? [decision('asks for facts', 'Orsay')] : []),
+          ['{"next": "read", "page": 1}'],
+          ['{"next": "answer"}'],
+          ['x'],
+        ],
+        results: () => [ORSAY],
+        readPage: async ({ url }) => {
+          urls.push(url);
+          return { ...page, url: leadsTo ?? url };
+        },
+      });
+      const messages = [say('user', 'What does https://other.org/a say?')];
+      const { choices } = await collect((await hands.generate(tools, { messages })).batches);
+      return { urls, blocks: choices[0]?.blocks ?? [], prompt: hands.prompts().at(-1) ?? '' };
+    };
+    assert.deepEqual((await read({ pages: { sites: ['example.com'] } })).urls, []);
+    assert.deepEqual((await read({ pages: { blockedSites: ['other.org'] } })).urls, []);
+    assert.deepEqual((await read({ search: SEARCH, pages: { blockedSites: ['example.com'] } })).urls, []);
+    assert.deepEqual((await read({ pages: { sites: ['other.org'] } })).urls, ['https://other.org/a']);
+    const found = await read({ search: SEARCH, pages: { sites: ['example.com'] } });
+    assert.deepEqual(found.urls, ['https://example.com/orsay']);
+    for (const tools of [
+      { search: SEARCH, pages: { sites: ['example.com'] } },
+      { search: { ...SEARCH, strategy: 'agent-max', sites: ['example.com'] } },
+    ] satisfies ServerTools[]) {
+      const { urls, blocks, prompt } = await read(tools, 'https://evil.example/');
+      assert.equal(urls.length, 1);
+      const [, call] = blocks;
+      assert.equal(call?.type === 'server-call' && call.result.type === 'page' && call.result.failure?.code, 'not-allowed');
+      assert.ok(!prompt.includes('1200 sculptures'));
+    }
+  });
+
+  it('keeps the place of a page that leads elsewhere: a number means one source', async () => {
+    const hands = createHands({
+      script: [decision('asks for facts', 'Orsay'), ['{"next": "read", "page": 1}'], ['{"next": "answer"}'], ['x']],
+      results: () => [ORSAY],
+      readPage: async () => ({ ...page, url: 'https://www.example.com/en/orsay' }),
+    });
+    const { choices } = await collect(
+      (await hands.generate({ search: { ...SEARCH, strategy: 'agent-max' } })).batches,
+    );
+    const [, read] = choices[0]?.blocks ?? [];
+    const source = read?.type === 'server-call' && read.result.type === 'page' ? read.result.source : undefined;
+    assert.deepEqual([source?.index, source?.url, source?.passage], [1, ORSAY.url, page.passage]);
   });
 
   it('reads no address that neither a search found nor the caller named, whatever a page says', async () => {

@@ -5,7 +5,7 @@ import type { Source } from '../../core/server-tools.ts';
 export interface SourceList {
   /** Those that there is no place for are left out. */
   add(results: readonly Omit<Source, 'index'>[]): readonly Source[];
-  /** What was read of a page replaces what a search said of it. */
+  /** What was read of a page replaces what a search said of it. It stays where it was found, wherever that led to. */
   read(url: string, page: Omit<Source, 'index'>): Source | undefined;
   all(): readonly Source[];
   isRead(index: number): boolean;
@@ -30,7 +30,8 @@ export function createSourceList(): SourceList {
     read(url, page) {
       const one = put({ ...page, url });
       if (!one) return undefined;
-      const source = { ...one, ...page, index: one.index, title: page.title === '' ? one.title : page.title };
+      const { index, url: found } = one;
+      const source = { ...one, ...page, index, url: found, title: page.title === '' ? one.title : page.title };
       known.set(pageOf(url), source);
       readOnes.add(source.index);
       return source;

@@ -1,6 +1,6 @@
 """Tools that run at the service, with the openai client, started by server-tools-python.test.ts.
 
-The Parley that it talks to searches and computes in all alike ways: working-parley.ts.
+The Parley that it talks to really searches and computes, and its model always answers alike: working-parley.ts.
 """
 
 from cases import base_url, case, expect, key, run
@@ -8,9 +8,8 @@ from openai import OpenAI
 
 MODEL = "svc-plus"
 QUESTION = "Who wrote the first program?"
-SAID = "Ada Lovelace wrote it. Enough said."
-SENTENCE = "Ada Lovelace wrote it."
-URL = "https://a.example/ada"
+SENTENCE = "Ada Lovelace wrote the first program in 1843."
+SAID = SENTENCE + " Enough said."
 
 openai = OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=20)
 
@@ -18,7 +17,7 @@ RESPONSE = {
     "model": MODEL,
     "input": QUESTION,
     "tools": [
-        {"type": "web_search", "filters": {"allowed_domains": ["a.example"]}},
+        {"type": "web_search", "filters": {"allowed_domains": ["127.0.0.1"]}},
         {"type": "code_interpreter", "container": {"type": "auto"}},
     ],
 }
@@ -43,8 +42,8 @@ def _():
     for response in (whole, streamed):
         search, program, message = response.output
         expect((search.type, search.status, search.action.query) == ("web_search_call", "completed", "first program"), search)
-        expect([source.url for source in search.action.sources] == [URL], search)
-        expect((program.code, program.outputs[0].logs) == ("print(2)", "2"), program)
+        expect([source.url.endswith("/ada") for source in search.action.sources] == [True], search)
+        expect((program.code, program.outputs[0].logs) == ("print(1 + 1)", "2"), program)
         [citation] = message.content[0].annotations
         expect(SAID[citation.start_index : citation.end_index] == SENTENCE, citation)
         expect(response.output_text == SAID, response)
