@@ -16,6 +16,7 @@ import type {
   SearchWish,
   ServerCallResult,
 } from '../../core/server-tools.ts';
+import { createSiteRules } from '../../core/site-rules.ts';
 import { present } from '../../lib/present.ts';
 import { digestOf } from './conversation-digest.ts';
 import { failureOf } from './failure.ts';
@@ -41,7 +42,9 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
   const findings: DomainFinding[] = [];
   const asked = new Set<string>();
   const visited = new Set<string>();
-  const named = readPage && pages ? addressesIn(request.messages) : [];
+  const pageSites = present({ sites: pages?.sites, blockedSites: pages?.blockedSites });
+  const isReadable = createSiteRules(pageSites);
+  const named = readPage && pages ? addressesIn(request.messages).filter(isReadable) : [];
   const searchesMax = wish && search ? Math.min(wish.usesMax ?? Infinity, ANSWER_SEARCHES_MAX) : 0;
   const pagesMax =
     readPage && (pages || wish?.strategy === 'agent-max') ? Math.min(pages?.usesMax ?? Infinity, ANSWER_PAGES_MAX) : 0;
@@ -87,7 +90,7 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
     yield turn.opened(call.events);
     try {
       const page = await turn.limited(ANSWER_PAGE_MS_MAX, (signal) =>
-        (readPage ?? NO_PAGES)({ url, workspace }, signal),
+        (readPage ?? NO_PAGES)({ url, workspace, ...pageSites }, signal),
       );
       const source = list.read(url, page);
       turn.count('pages');
@@ -100,7 +103,7 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
 
   /** By the number that the model knows it by. */
   const readable = (): ReadonlyMap<number, string> => {
-    const found = list.all().filter(({ url, index }) => isWeb(url) && !list.isRead(index));
+    const found = list.all().filter(({ url, index }) => isWeb(url) && isReadable(url) && !list.isRead(index));
     const first = list.all().length + 1;
     const others = named.filter((url) => !found.some((source) => pageOf(source.url) === pageOf(url)));
     const all = [

@@ -52,6 +52,7 @@ export function createGenerateWithServerTools(needs: ServerToolNeeds): Generate 
       const examined = await examine(offering(request, tool), on, turn.context);
       const ignored = [
         ...examined.ignored,
+        ...(hasUnwrittenMarks(request) ? ['search_options.enable_citation'] : []),
         ...(tool && !withCodeTool(request.toolUse, tool) ? ['code_interpreter(tool_choice)'] : []),
       ];
       const source = answered(turn, examined, needs);
@@ -84,6 +85,12 @@ function checkWishes(
     );
 }
 
+/** In JSON a mark would be an error, and what looks like one is a list. */
+function hasUnwrittenMarks({ outputFormat, serverTools }: GenerationRequest): boolean {
+  const form = serverTools?.search?.citations;
+  return outputFormat !== undefined && form !== undefined && form !== 'attached';
+}
+
 const offering = (request: GenerationRequest, tool: ReturnType<typeof codeTool> | undefined): GenerationRequest => {
   const { serverTools: _, ...plain } = request;
   const toolUse = tool && withCodeTool(request.toolUse, tool);
@@ -95,7 +102,8 @@ async function* answered(turn: Turn, examined: Examined, needs: ServerToolNeeds)
   const { search, code } = request.serverTools ?? {};
   const session = code ? await openCode(turn, code, needs) : undefined;
   const material = yield* gather(turn, needs);
-  const citing = material.isSearched ? createWithCitations(material.sources, search?.citations) : undefined;
+  const citing =
+    material.isSearched && !request.outputFormat ? createWithCitations(material.sources, search?.citations) : undefined;
   const tool = session ? codeTool(request.toolUse?.tools ?? []) : undefined;
   const { generation, asked } = await startAnswer(turn, { material, examined, tool });
   if (session && tool && withCodeTool(request.toolUse, tool)) {
@@ -121,7 +129,7 @@ async function startAnswer(
 ): Promise<{ readonly generation: Generation; readonly asked: GenerationRequest }> {
   const { request } = turn;
   const { question } = digestOf(request.messages);
-  const form = request.serverTools?.search?.citations;
+  const form = request.outputFormat ? undefined : request.serverTools?.search?.citations;
   const sample = material.sources.map(({ passage }) => passage.slice(0, SAMPLE_CHARS)).join('');
   let charactersMax = material.isSearched ? materialRoom(request, examined, sample) : 0;
   for (;;) {
