@@ -185,7 +185,13 @@ export type Search = (query: SearchQuery, signal: AbortSignal) => Promise<Found>
  * `upstream-failed`, `timeout`, `too-large`, `not-found`; or the signal's reason.
  */
 export type ReadPage = (
-  page: { readonly url: string; readonly workspace: string },
+  page: {
+    readonly url: string;
+    readonly workspace: string;
+    /** Hosts as in PagesWish, wherever the page leads. */
+    readonly sites?: readonly string[];
+    readonly blockedSites?: readonly string[];
+  },
   signal: AbortSignal,
 ) => Promise<Omit<Source, 'index'>>;
 

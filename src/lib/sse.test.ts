@@ -85,10 +85,12 @@ describe('the writer of server-sent events', () => {
       unit: fc.oneof(fc.constantFrom('\u0085', '\u2028', '\u2029', '\n', '\\', '"'), fc.string()),
     });
     fc.assert(
-      fc.property(fc.dictionary(words, words), (value) => {
+      // Pairs and no maps: V8's own reader takes some keys with escapes for others that it has read before
+      // (nodejs/node issue 63785), whatever stands in the text.
+      fc.property(fc.array(fc.tuple(words, words)), (value) => {
         const json = escapeLineEnds(JSON.stringify(value));
         assert.equal(endsIn(json), 0);
-        assert.deepEqual({ ...JSON.parse(json) }, { ...value });
+        assert.deepEqual(JSON.parse(json), value);
         assert.equal(endsIn(sseData(json)), 2);
       }),
     );

@@ -1,6 +1,7 @@
 import type { CitationForm } from '../../core/server-tools.ts';
 
-const NUMBER = '(?:\\^|ref[_ ]?|source )?\\d{1,3}';
+/** Sources are numbered from 1: `[0, 1]` and `[0]` are the text's own. */
+const NUMBER = '(?:\\^|ref[_ ]?|source )?[1-9]\\d{0,2}';
 
 /** One or several numbers as models write them to cite: `[1]`, `[ref_2]`, `[1, 3]`, `【4】`, `[^5]`. A link's text is none. */
 const MARK = `[\\[【] ?${NUMBER}(?: ?[,、，;] ?${NUMBER}){0,9} ?[\\]】](?!\\()`;

@@ -58,6 +58,11 @@ function said(pieces: readonly string[], form?: CitationForm, sources = SOURCES)
 const OPENED = 'The museum opened in December 1986';
 
 describe('marks in an answer', () => {
+  it('are none where no source could be meant: intervals, first elements, years', () => {
+    const text = 'Both x[0] and a value of [0, 1] or [01] are its own, as [2024] is.';
+    for (const form of [undefined, 'number', 'attached'] as const) assert.equal(said([text], form).text, text);
+  });
+
   for (const [why, text, expected] of [
     ['stay where the source says so', `${OPENED} [1].`, `${OPENED} [1].`],
     ['get the wished form', `${OPENED}【1】.`, `${OPENED}[1].`],

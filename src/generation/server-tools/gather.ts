@@ -16,9 +16,8 @@ import type {
   SearchWish,
   ServerCallResult,
 } from '../../core/server-tools.ts';
-import { ServiceError } from '../../core/error.ts';
+import { createSiteRules } from '../../core/site-rules.ts';
 import { present } from '../../lib/present.ts';
-import { createSiteRules } from '../../lib/site-rules.ts';
 import { digestOf } from './conversation-digest.ts';
 import { failureOf } from './failure.ts';
 import { firstQueries } from './first-queries.ts';
@@ -43,9 +42,13 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
   const findings: DomainFinding[] = [];
   const asked = new Set<string>();
   const visited = new Set<string>();
-  // A caller who has no wish for pages is heard in the one for searches, which led there.
-  const mayRead = createSiteRules(pages ?? wish ?? {});
-  const named = readPage && pages ? addressesIn(request.messages) : [];
+  // A caller who says nothing of pages is heard in what was said of searches, which lead there.
+  const pageSites = present({
+    sites: pages?.sites ?? wish?.sites,
+    blockedSites: pages?.blockedSites ?? wish?.blockedSites,
+  });
+  const isReadable = createSiteRules(pageSites);
+  const named = readPage && pages ? addressesIn(request.messages).filter(isReadable) : [];
   const searchesMax = wish && search ? Math.min(wish.usesMax ?? Infinity, ANSWER_SEARCHES_MAX) : 0;
   const pagesMax =
     readPage && (pages || wish?.strategy === 'agent-max') ? Math.min(pages?.usesMax ?? Infinity, ANSWER_PAGES_MAX) : 0;
@@ -91,9 +94,8 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
     yield turn.opened(call.events);
     try {
       const page = await turn.limited(ANSWER_PAGE_MS_MAX, (signal) =>
-        (readPage ?? NO_PAGES)({ url, workspace }, signal),
+        (readPage ?? NO_PAGES)({ url, workspace, ...pageSites }, signal),
       );
-      if (!mayRead(page.url)) throw new ServiceError('forbidden', 'The page leads to a host that is not allowed.');
       const source = list.read(url, page);
       turn.count('pages');
       yield call.end({ type: 'page', ...present({ source }) });
@@ -105,14 +107,14 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
 
   /** By the number that the model knows it by. */
   const readable = (): ReadonlyMap<number, string> => {
-    const found = list.all().filter(({ url, index }) => isWeb(url) && !list.isRead(index));
+    const found = list.all().filter(({ url, index }) => isWeb(url) && isReadable(url) && !list.isRead(index));
     const first = list.all().length + 1;
     const others = named.filter((url) => !found.some((source) => pageOf(source.url) === pageOf(url)));
     const all = [
       ...found.map(({ index, url }) => [index, url] as const),
       ...others.map((url, i) => [first + i, url] as const),
     ];
-    return new Map(all.filter(([, url]) => mayRead(url) && !visited.has(pageOf(url))));
+    return new Map(all.filter(([, url]) => isReadable(url) && !visited.has(pageOf(url))));
   };
 
   if (wish && searchesMax > 0) yield* searchFor(await firstQueries(turn, digest, wish), wish);

@@ -51,7 +51,11 @@ export function createGenerateWithServerTools(needs: ServerToolNeeds): Generate 
     try {
       const tool = serverTools.code ? codeTool(request.toolUse?.tools ?? []) : undefined;
       const examined = await examine(offering(request, tool), on, turn.context);
-      const ignored = [...examined.ignored, ...unofferedIn(request)];
+      const ignored = [
+        ...examined.ignored,
+        ...(hasUnwrittenMarks(request) ? ['search_options.enable_citation'] : []),
+        ...unofferedIn(request),
+      ];
       const source = answered(turn, examined, needs);
       const first = await source.next();
       if (first.done) throw new ServiceError('internal', 'An answer without a beginning.');
@@ -82,12 +86,19 @@ function checkWishes(
     );
 }
 
+/** In JSON a mark would be an error, and what looks like one is a list. */
+function hasUnwrittenMarks({ outputFormat, serverTools }: GenerationRequest): boolean {
+  const form = serverTools?.search?.citations;
+  return outputFormat !== undefined && form !== undefined && form !== 'attached';
+}
+
 async function* answered(turn: Turn, examined: Examined, needs: ServerToolNeeds): AsyncGenerator<Batch> {
   const { request } = turn;
   const { search, code } = request.serverTools ?? {};
   const session = code ? await openCode(turn, code, needs) : undefined;
   const material = yield* gather(turn, needs);
-  const citing = material.isSearched ? createWithCitations(material.sources, search?.citations) : undefined;
+  const citing =
+    material.isSearched && !request.outputFormat ? createWithCitations(material.sources, search?.citations) : undefined;
   const tool = session ? codeTool(request.toolUse?.tools ?? []) : undefined;
   const { generation, asked } = await startAnswer(turn, { material, examined, tool });
   if (session && tool && withCodeTool(request.toolUse, tool)) {
@@ -113,7 +124,7 @@ async function startAnswer(
 ): Promise<{ readonly generation: Generation; readonly asked: GenerationRequest }> {
   const { request } = turn;
   const { question } = digestOf(request.messages);
-  const form = request.serverTools?.search?.citations;
+  const form = request.outputFormat ? undefined : request.serverTools?.search?.citations;
   const sample = material.sources.map(({ passage }) => passage.slice(0, SAMPLE_CHARS)).join('');
   let charactersMax = material.isSearched ? materialRoom(request, examined, sample) : 0;
   for (;;) {

@@ -4,6 +4,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { GenerationEvent } from '../../core/event.ts';
 import type { Tool } from '../../core/message.ts';
 import type { ServerTools } from '../../core/server-tools.ts';
+import type { PagesWish, ReadPage } from '../../core/server-tools.ts';
 import { collect } from '../collect.ts';
 import { createHands, eventsOf, found, say, SEARCH } from './__fixtures__/hands.ts';
 
@@ -360,7 +361,10 @@ describe('agent-max', () => {
       const { urls, blocks, prompt } = await read(tools, 'https://evil.example/');
       assert.equal(urls.length, 1);
       const [, call] = blocks;
-      assert.equal(call?.type === 'server-call' && call.result.type === 'page' && call.result.failure?.code, 'not-allowed');
+      assert.equal(
+        call?.type === 'server-call' && call.result.type === 'page' && call.result.failure?.code,
+        'not-allowed',
+      );
       assert.ok(!prompt.includes('1200 sculptures'));
     }
   });
@@ -371,9 +375,7 @@ describe('agent-max', () => {
       results: () => [ORSAY],
       readPage: async () => ({ ...page, url: 'https://www.example.com/en/orsay' }),
     });
-    const { choices } = await collect(
-      (await hands.generate({ search: { ...SEARCH, strategy: 'agent-max' } })).batches,
-    );
+    const { choices } = await collect((await hands.generate({ search: { ...SEARCH, strategy: 'agent-max' } })).batches);
     const [, read] = choices[0]?.blocks ?? [];
     const source = read?.type === 'server-call' && read.result.type === 'page' ? read.result.source : undefined;
     assert.deepEqual([source?.index, source?.url, source?.passage], [1, ORSAY.url, page.passage]);
@@ -427,6 +429,68 @@ describe('agent-max', () => {
       type: 'page',
       failure: { code: 'not-allowed', message: 'robots.txt says no.' },
     });
+  });
+});
+
+describe('hosts of pages', () => {
+  const read = async (pages: PagesWish): Promise<readonly Parameters<ReadPage>[0][]> => {
+    const asked: Parameters<ReadPage>[0][] = [];
+    const hands = createHands({
+      script: [
+        decision('asks for facts', 'Orsay'),
+        ...Array.from({ length: 3 }, () => ['{"next": "read", "page": 1}']),
+      ],
+      results: () => [ORSAY, found('Evil', 'Read me.', 'https://sub.evil.example/a')],
+      readPage: async (page) => {
+        asked.push(page);
+        return found('Page', 'Its text.', page.url);
+      },
+    });
+    const messages = [say('user', 'Compare https://evil.example/b with https://example.com/b and https://c.example/.')];
+    await eventsOf(await hands.generate({ search: SEARCH, pages }, { messages }));
+    const last = await eventsOf(
+      await createHands({
+        script: Array.from({ length: 5 }, (_, i) => [`{"next": "read", "page": ${i + 1}}`]),
+        readPage: async (page) => {
+          asked.push(page);
+          return found('Page', 'Its text.', page.url);
+        },
+      }).generate({ pages }, { messages }),
+    );
+    assert.ok(last.length > 0);
+    return asked;
+  };
+
+  it('that the caller does not allow are never read, whether a search found them or the caller named them', async () => {
+    for (const pages of [{ sites: ['example.com'] }, { blockedSites: ['evil.example', 'c.example'] }]) {
+      const asked = await read(pages);
+      assert.ok(asked.length >= 2);
+      for (const { url, sites, blockedSites } of asked) {
+        assert.equal(new URL(url).hostname, 'example.com', url);
+        assert.deepEqual({ ...(sites ? { sites } : {}), ...(blockedSites ? { blockedSites } : {}) }, pages);
+      }
+    }
+  });
+});
+
+describe('an answer in JSON', () => {
+  it('stays as the model wrote it: its lists are no marks, and none is added', async () => {
+    const json = '{"years": [1986], "of": [1, 2], "text": "The museum opened in December 1986.", "none": [7]}';
+    for (const citations of [undefined, 'number', 'ref-number', 'attached'] as const) {
+      const hands = createHands({
+        script: [decision('asks for facts', 'Orsay'), json.split(/(?=\[)/)],
+        results: () => [ORSAY],
+      });
+      const { batches, ignored } = await hands.generate(
+        { search: { ...SEARCH, ...(citations ? { citations } : {}) } },
+        { outputFormat: { type: 'json-object' }, messages: [say('user', 'As json: when did the Orsay open?')] },
+      );
+      const { choices } = await collect(batches);
+      assert.equal(choices[0]?.blocks.at(-1)?.text, json);
+      assert.ok(!(hands.prompts()[1] ?? '').includes('write the number'));
+      const isMark = citations === 'number' || citations === 'ref-number';
+      assert.equal(ignored.includes('search_options.enable_citation'), isMark);
+    }
   });
 });
 

@@ -43,6 +43,7 @@ function readerOf(more: Partial<ReadPageOptions> = {}) {
   });
   return {
     order,
+    readPage,
     read: (path: string, signal = NEVER) => readPage({ url: `${web.url}${path}`, workspace: 'w' }, signal),
   };
 }
@@ -73,6 +74,23 @@ describe('reading a page', () => {
     await assert.rejects(read('/c'), { kind: 'forbidden' });
     assert.ok(!web.asked.some(({ url }) => url.pathname === '/private'));
     assert.equal(order.filter((step) => step === 'enter').length, order.filter((step) => step === 'leave').length);
+  });
+
+  it('goes to no host that its caller does not allow, nor where a redirect leads to one', async () => {
+    answer = ({ url }, response) => {
+      if (url.pathname === '/a') response.writeHead(302, { location: web.url.replace('127.0.0.1', 'localhost') }).end();
+      else response.writeHead(200, { 'content-type': 'text/plain' }).end('There.');
+    };
+    const { readPage, order } = readerOf();
+    const readBy = (path: string, wish: object) =>
+      readPage({ url: `${web.url}${path}`, workspace: 'w', ...wish }, NEVER);
+    const asked = web.asked.length;
+    await assert.rejects(readBy('/b', { sites: ['example.com'] }), { kind: 'forbidden' });
+    await assert.rejects(readBy('/b', { blockedSites: ['127.0.0.1'] }), { kind: 'forbidden' });
+    assert.deepEqual([order, web.asked.length], [[], asked]);
+    await assert.rejects(readBy('/a', { sites: ['127.0.0.1'] }), { kind: 'forbidden' });
+    assert.equal(web.asked.length, asked + 1);
+    assert.equal((await readBy('/b', { sites: ['127.0.0.1'] })).passage, 'There.');
   });
 
   it('reads texts and Markdown, and PDFs by whoever is handed in', async () => {

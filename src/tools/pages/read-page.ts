@@ -7,6 +7,8 @@ import {
   SEARCH_URL_CHARS_MAX,
 } from '../../core/limits.ts';
 import type { ReadPage } from '../../core/server-tools.ts';
+import { createSiteRules } from '../../core/site-rules.ts';
+import type { SiteWish } from '../../core/site-rules.ts';
 import { linkedAbort } from '../../lib/linked-abort.ts';
 import { unlessAborted } from '../../lib/unless-aborted.ts';
 import { readBody } from '../read-body.ts';
@@ -40,7 +42,7 @@ export interface ReadPageOptions {
 }
 
 /**
- * Pages as readable text. Robots rules are asked before the page, and again before each redirect is followed; where a page
+ * Pages as readable text. Hosts and robots rules are looked at before the page, and again before each redirect is followed; where a page
  * leads is where its source stands.
  */
 export function createReadPage(options: ReadPageOptions): ReadPage {
@@ -54,8 +56,8 @@ export function createReadPage(options: ReadPageOptions): ReadPage {
     return readPlain(await readPdf(bytes, signal), { kind: 'text', charsMax });
   };
 
-  const read = async (url: string, signal: AbortSignal): ReturnType<ReadPage> => {
-    const page = await fetchPage(url, options, signal);
+  const read = async (url: string, wish: SiteWish, signal: AbortSignal): ReturnType<ReadPage> => {
+    const page = await fetchPage(url, { ...options, isOfSites: createSiteRules(wish) }, signal);
     if (refusesModels(page.answer.header('x-robots-tag'))) throw refused();
     const { title, siteName, icon, publishedAt, text, robots } = await textOf(page, signal);
     if (robots.some(refusesModels)) throw refused();
@@ -70,7 +72,7 @@ export function createReadPage(options: ReadPageOptions): ReadPage {
     };
   };
 
-  return async ({ url: text }, signal) => {
+  return async ({ url: text, sites, blockedSites }, signal) => {
     signal.throwIfAborted();
     const url = webAddress(text, SEARCH_URL_CHARS_MAX);
     if (url === undefined)
@@ -78,7 +80,7 @@ export function createReadPage(options: ReadPageOptions): ReadPage {
     const whole = linkedAbort(signal);
     const timer = setTimeout(() => whole.abort(tookTooLong(wholeMs)), wholeMs);
     try {
-      return await unlessAborted(read(url, whole.signal), whole.signal);
+      return await unlessAborted(read(url, { sites, blockedSites }, whole.signal), whole.signal);
     } finally {
       clearTimeout(timer);
       whole.unlink();
@@ -91,14 +93,15 @@ interface FetchedPage {
   readonly bytes: Uint8Array;
 }
 
-/** The bytes of a page, as its rules and the pace of its host allow. */
+/** The bytes of a page, as its caller, its rules and the pace of its host allow. */
 async function fetchPage(
   url: string,
-  { fetch, robots, pace, bytesMax = PAGE_BYTES_MAX }: ReadPageOptions,
+  { fetch, robots, pace, bytesMax = PAGE_BYTES_MAX, isOfSites }: ReadPageOptions & { isOfSites(url: string): boolean },
   signal: AbortSignal,
 ): Promise<FetchedPage> {
   let leave = (): void => undefined;
   const enter = async (next: string): Promise<void> => {
+    if (!isOfSites(next)) throw new ServiceError('forbidden', 'The page is of a host that the caller does not allow.');
     const gapMs = await robots.check(next, signal);
     leave();
     leave = (): void => undefined;

@@ -39,8 +39,17 @@ export function cleanResults(results: readonly SearchResult[]): readonly SearchR
   });
 }
 
-/** What a provider of a domain says: its own findings, else its results as texts. */
-export function cleanFindings(found: Found, domain: string): readonly DomainFinding[] {
+/**
+ * What a provider of a domain says: its own findings, else its results as texts.
+ * @param domain Absent: the provider has several, and each of its findings names its own.
+ */
+export function cleanFindings(found: Found, domain?: string): readonly DomainFinding[] {
+  if (domain === undefined)
+    return found.findings.slice(0, SEARCH_FINDINGS_MAX).flatMap((finding) => {
+      const text = plainText(finding.text, SEARCH_FINDING_CHARS_MAX);
+      const tag = plainLine(finding.domain, SEARCH_SITE_NAME_CHARS_MAX);
+      return text === '' || tag === '' ? [] : [{ domain: tag, text }];
+    });
   const own = found.findings.slice(0, SEARCH_FINDINGS_MAX).map(({ text }) => plainText(text, SEARCH_FINDING_CHARS_MAX));
   const texts = own.some((text) => text !== '')
     ? own.filter((text) => text !== '')

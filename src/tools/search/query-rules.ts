@@ -1,5 +1,5 @@
 import type { SearchQuery } from '../../core/server-tools.ts';
-import { createSiteRules } from '../../lib/site-rules.ts';
+import { createSiteRules } from '../../core/site-rules.ts';
 import type { SearchResult } from './clean-found.ts';
 
 const DAY_MS = 86_400_000;
@@ -9,10 +9,10 @@ const AHEAD_MS = DAY_MS;
 
 /** What a query demands of each result, whatever the provider that found it makes of it. */
 export function createQueryRules(
-  { sites, blockedSites, freshnessDays }: Pick<SearchQuery, 'sites' | 'blockedSites' | 'freshnessDays'>,
+  { freshnessDays, ...wish }: Pick<SearchQuery, 'sites' | 'blockedSites' | 'freshnessDays'>,
   now: number,
 ): (result: SearchResult) => boolean {
-  const isOfSites = createSiteRules({ sites, blockedSites });
+  const isOfSites = createSiteRules(wish);
   return ({ url, publishedAt }) => {
     if (!isOfSites(url)) return false;
     if (freshnessDays === undefined) return true;

@@ -6,6 +6,8 @@ export interface SearchProvider {
   readonly name: string;
   /** Such as `weather`: asked only where a caller wishes for domains, and what it finds becomes findings. Absent: the web. */
   readonly domain?: string;
+  /** Of the web, with documents of domains beside it: asked for these where a caller wishes for domains, whoever answers first. */
+  readonly hasDomains?: boolean;
   /**
    * May return more, other or older results than asked for: what `query` demands is enforced on what every provider returns.
    *

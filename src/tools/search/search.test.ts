@@ -143,6 +143,23 @@ describe('providers of domains', () => {
   });
 });
 
+describe('a provider of the web with documents of domains beside it', () => {
+  it('is asked for these only where that is wished, whoever answers first, and each finding keeps its domain', async () => {
+    const findings = [
+      { domain: 'stock', text: '<b>12 up</b>' },
+      { domain: ' ', text: 'of none' },
+    ];
+    const index = { ...providerOf('index', () => ({ results: [resultOf(B)], findings })), hasDomains: true };
+    const search = createSearch({ providers: [providerOf('web', () => foundOf(A)), index], log: keptLog() });
+    for (const breadth of ['first', 'all'] as const) {
+      assert.deepEqual((await search(queryOf({ breadth }), NEVER)).findings, []);
+      const found = await search(queryOf({ breadth, withDomains: true }), NEVER);
+      assert.deepEqual(found.findings, [{ domain: 'stock', text: '12 up' }]);
+      assert.deepEqual(urlsOf(found), breadth === 'first' ? [A] : [A, B]);
+    }
+  });
+});
+
 describe('what a query demands', () => {
   const DAY = 86_400_000;
   const clock = { now: () => 1_000 * DAY, monotonic: () => 0 };

@@ -42,10 +42,11 @@ const NOTHING: Found = { results: [], findings: [] };
 export function createSearch({ providers, log, clock = systemClock, timeouts = {} }: SearchOptions): Search {
   const { providerMs = SEARCH_PROVIDER_MS_MAX, wholeMs = SEARCH_MS_MAX } = timeouts;
   const web = providers.filter(({ domain }) => domain === undefined);
-  const domains = providers.filter(({ domain }) => domain !== undefined);
+  const domains = providers.filter(({ domain, hasDomains }) => domain !== undefined || hasDomains === true);
   /** Until when a provider that said so is left alone, by the monotonic clock. */
   const resting = new Map<string, number>();
 
+  /** What is found for a query that wishes for domains is theirs alone. */
   const ask = async (provider: SearchProvider, query: SearchQuery, { caller, whole }: Signals): Promise<Answer> => {
     const { name, domain } = provider;
     if ((resting.get(name) ?? 0) > clock.monotonic()) return undefined;
@@ -53,7 +54,7 @@ export function createSearch({ providers, log, clock = systemClock, timeouts = {
     const timer = setTimeout(() => abort.abort(tookTooLong(providerMs)), providerMs);
     try {
       const found = await unlessAborted(provider.search(query, abort.signal), abort.signal);
-      if (domain !== undefined) return { results: [], findings: cleanFindings(found, domain) };
+      if (query.withDomains) return { results: [], findings: cleanFindings(found, domain) };
       return { results: cleanResults(found.results).filter(createQueryRules(query, clock.now())), findings: [] };
     } catch (thrown) {
       caller.throwIfAborted();
@@ -88,12 +89,13 @@ export function createSearch({ providers, log, clock = systemClock, timeouts = {
     signal.throwIfAborted();
     const query = { ...wish, text: plainLine(wish.text, SEARCH_QUERY_CHARS_MAX) };
     if (query.text === '' || query.resultsMax < 1) return NOTHING;
+    const plain = { ...query, withDomains: false };
     const whole = linkedAbort(signal);
     const timer = setTimeout(() => whole.abort(tookTooLong(wholeMs)), wholeMs);
     const signals: Signals = { caller: signal, whole: whole.signal };
     try {
       const [answers, told] = await Promise.all([
-        query.breadth === 'first' ? askFirst(query, signals) : askAll(web, query, signals),
+        query.breadth === 'first' ? askFirst(plain, signals) : askAll(web, plain, signals),
         query.withDomains ? askAll(domains, query, signals) : [],
       ]);
       const asked = [...answers, ...told];

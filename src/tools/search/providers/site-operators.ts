@@ -1,5 +1,5 @@
 import type { SearchQuery } from '../../../core/server-tools.ts';
-import { hostOfSite } from '../../../lib/site-rules.ts';
+import { hostOfSite } from '../../../core/site-rules.ts';
 
 /** Ours: hosts that a query names as operators. More would make it too long for most services, and ours is held to them anyway. */
 const HOSTS_MAX = 8;

@@ -4,7 +4,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { readDate } from '../../read-date.ts';
 import { askJson } from '../ask-service.ts';
 import type { ServiceNeeds } from '../ask-service.ts';
-import { hostOfSite } from '../../../lib/site-rules.ts';
+import { hostOfSite } from '../../../core/site-rules.ts';
 import type { SearchProvider } from '../search-provider.ts';
 import { isoDay } from './iso-day.ts';
 

@@ -1,12 +1,13 @@
-/** Which hosts something may come from. Each stands for itself and all below it. */
-export interface Sites {
-  /** Present: from nowhere else. */
+/** Which hosts something may come from. */
+export interface SiteWish {
+  /** Hosts; with their subdomains. Present: nothing from elsewhere. */
   readonly sites?: readonly string[] | undefined;
+  /** Hosts that nothing may come from. */
   readonly blockedSites?: readonly string[] | undefined;
 }
 
-/** @returns whether an address is one of theirs; what is no address of the web is none where only some are wanted. */
-export function createSiteRules({ sites, blockedSites = [] }: Sites): (url: string) => boolean {
+/** @returns whether an address is of a wished host. What has no host is of none, and no blocked one either. */
+export function createSiteRules({ sites, blockedSites = [] }: SiteWish): (url: string) => boolean {
   const wanted = sites?.map(hostOfSite);
   const blocked = blockedSites.map(hostOfSite);
   return (url) => {
