@@ -16,6 +16,7 @@ import type {
   SearchWish,
   ServerCallResult,
 } from '../../core/server-tools.ts';
+import { ServiceError } from '../../core/error.ts';
 import { createSiteRules } from '../../core/site-rules.ts';
 import { present } from '../../lib/present.ts';
 import { digestOf } from './conversation-digest.ts';
@@ -96,6 +97,8 @@ export async function* gather(turn: Turn, { search, readPage }: GatherNeeds): As
       const page = await turn.limited(ANSWER_PAGE_MS_MAX, (signal) =>
         (readPage ?? NO_PAGES)({ url, workspace, ...pageSites }, signal),
       );
+      // Whoever reads pages holds to it before it asks; where the answer came from is judged here too.
+      if (!isReadable(page.url)) throw new ServiceError('forbidden', 'The page leads to a host that is not allowed.');
       const source = list.read(url, page);
       turn.count('pages');
       yield call.end({ type: 'page', ...present({ source }) });
