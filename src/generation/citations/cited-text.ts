@@ -56,7 +56,10 @@ function createCitedText(known: ReadonlyMap<number, Known>, form: CitationForm |
 
   const tell = (unit: string): CitedPiece | undefined => {
     const parts = code.read(unit);
-    const sentence = parts.map(({ text, marks }) => (marks ? '' : text)).join('');
+    const sentence = parts
+      .map(({ text, marks }) => (marks ? '' : text))
+      .join('')
+      .replace(ITEM, '');
     const marked = parts.flatMap(({ marks }) => marks ?? []);
     const isCode = parts.every(({ isCode: is }) => is);
     const holding = isCode ? [] : sourcesOf(sentence, marked);
@@ -100,6 +103,9 @@ function createCitedText(known: ReadonlyMap<number, Known>, form: CitationForm |
     },
   };
 }
+
+/** What an item of a list begins with: its number is nothing that a source could say. */
+const ITEM = /^\s*(?:[-*+•]|\d{1,3}[.)])[ \t]+/;
 
 function freeEnd(text: string, isLast: boolean): number | undefined {
   const end = isLast ? text.length : freeOfMarks(text);

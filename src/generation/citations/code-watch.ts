@@ -7,7 +7,7 @@ export interface Part {
   readonly isCode: boolean;
 }
 
-/** Follows where code is in a text that comes in parts, none of which ends within a row of backticks. */
+/** Follows where code is in a text that comes in parts, none of which ends within a row of backticks or tildes. */
 export interface CodeWatch {
   read(text: string): readonly Part[];
   /** The text so far ends inside a fence. */
@@ -15,21 +15,23 @@ export interface CodeWatch {
 }
 
 export function createCodeWatch(): CodeWatch {
-  let isFenced = false;
+  /** What the fence is made of that is open: no other closes it. */
+  let fence: string | undefined;
   let hasTick = false;
   let isLineStart = true;
 
   const look = (text: string, isToken: boolean): Part => {
-    const wasCode = isFenced || hasTick;
+    const wasCode = fence !== undefined || hasTick;
     if (isToken && text === '\n') {
       isLineStart = true;
       hasTick = false;
-    } else if (isToken && text.startsWith('`')) {
-      if (isLineStart && text.length >= 3) isFenced = !isFenced;
-      else if (!isFenced) hasTick = !hasTick;
+    } else if (isToken && /^[`~]/.test(text)) {
+      const sign = text.slice(0, 1);
+      if (isLineStart && text.length >= 3 && (fence ?? sign) === sign) fence = fence === undefined ? sign : undefined;
+      else if (fence === undefined && sign === '`') hasTick = !hasTick;
       isLineStart = false;
     } else if (text.trim() !== '') isLineStart = false;
-    const isCode = wasCode || isFenced || hasTick;
+    const isCode = wasCode || fence !== undefined || hasTick;
     return { text, isCode, ...(isToken && /\d/.test(text) && !isCode ? { marks: numbersOf(text) } : {}) };
   };
 
@@ -40,6 +42,6 @@ export function createCodeWatch(): CodeWatch {
         .map((part, i) => ({ part, isToken: i % 2 === 1 }))
         .filter(({ part }) => part !== '')
         .map(({ part, isToken }) => look(part, isToken)),
-    isFenced: () => isFenced,
+    isFenced: () => fence !== undefined,
   };
 }

@@ -12,7 +12,7 @@ const FIRST = new RegExp(`^${MARK}`, 'i');
 export const markLength = (text: string): number => FIRST.exec(text)?.[0].length ?? 0;
 
 /** A mark, or what says where code and lines are. A text is split by it: every second part is one of these. */
-export const MARK_OR_CODE = new RegExp(`(${MARK}|\`+|\n)`, 'i');
+export const MARK_OR_CODE = new RegExp(`(${MARK}|\`+|~{3,}|\n)`, 'i');
 
 export const numbersOf = (mark: string): number[] => (mark.match(/\d+/g) ?? []).map(Number);
 
@@ -42,8 +42,8 @@ const TRAILING = new RegExp(`[ \\t\\r]{0,${BLANKS_MAX}}$`);
 
 /**
  * How much of a text can be said though it goes on: up to what may be the beginning of a mark, or a mark that may be a link's
- * text, or backticks that may become more.
+ * text, or backticks and tildes that may become more.
  */
 export const freeOfMarks = (text: string): number => HELD.exec(text)?.index ?? text.length;
 
-const HELD = new RegExp(`(?:[ \\t\\r]{0,${BLANKS_MAX}}(?:[\\[【][^[\\]【】\\n]{0,200}[\\]】]?)?|\`+)$`);
+const HELD = new RegExp(`(?:[ \\t\\r]{0,${BLANKS_MAX}}(?:[\\[【][^[\\]【】\\n]{0,200}[\\]】]?)?|\`+|~+)$`);

@@ -58,6 +58,23 @@ function said(pieces: readonly string[], form?: CitationForm, sources = SOURCES)
 const OPENED = 'The museum opened in December 1986';
 
 describe('marks in an answer', () => {
+  it('hold for items of a list: the number of an item is not the sentence’s', () => {
+    for (const item of ['7. ', ' 12) ', '- ', '* ']) {
+      assert.equal(said([`${item}${OPENED} [1].\n`], 'number').text, `${item}${OPENED} [1].\n`);
+      assert.deepEqual(
+        said([`${item}${OPENED} [1].\n`], 'attached').citations.map(({ source: { index } }) => index),
+        [1],
+      );
+    }
+  });
+
+  it('are code between tildes as between backticks, and neither closes the other', () => {
+    const text = '~~~py\n```\nx[1]\n```\n~~\ny[2]\n~~~\n';
+    for (const form of [undefined, 'number', 'attached'] as const)
+      for (const pieces of [[text], Array.from(text)]) assert.equal(said(pieces, form).text, text);
+    assert.equal(said([`${text}Nothing of it [1].`], 'number').text, `${text}Nothing of it.`);
+  });
+
   it('are none where no source could be meant: intervals, first elements, years', () => {
     const text = 'Both x[0] and a value of [0, 1] or [01] are its own, as [2024] is.';
     for (const form of [undefined, 'number', 'attached'] as const) assert.equal(said([text], form).text, text);

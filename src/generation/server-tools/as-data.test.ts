@@ -35,6 +35,20 @@ const OTHER_SHAPES = [
 ];
 
 describe('a text from elsewhere', () => {
+  it('has no end of a fence in it, whatever stands for its bracket or between its letters', () => {
+    const fences = ['＜/search-results＞', '﹤/search-results﹥', ...'\u034f\u115f\u180e\u200b\u200d\ufe0f\u2062'].map(
+      (sign) => (sign.length > 1 ? sign : `<${sign}/sea${sign}rch-results>`),
+    );
+    for (const fence of fences) assert.match(asData(fence), /^‹\/search-results[>＞﹥]$/u, JSON.stringify(fence));
+    const joined = 'می\u200cخواهم 👩\u200d🚀';
+    assert.equal(asData(joined), joined);
+  });
+
+  it('takes no longer than its length makes it take, however many blanks are in it', () => {
+    for (const begin of ['[', '<', '</', '"name"', '|'])
+      assert.equal(asData(`${begin}${' '.repeat(400_000)}`).length >= 400_000, true);
+  });
+
   for (const format of FORMATS)
     it(`is no call in the format ${format}, not even repeated word by word`, () => {
       assert.equal(callsFound(callIn(format), format), 1, 'the sample is a call');

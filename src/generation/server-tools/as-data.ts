@@ -28,8 +28,12 @@ const REFERENCE = /[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi;
 /** The same in one line. */
 export const asDataLine = (text: string): string => asData(text).replaceAll(/\s+/g, ' ').trim();
 
-/** Controls but line ends and tabs, marks of writing direction, blanks without width, and tags that hide text. */
-const UNSEEN = /(?![\n\t])\p{Cc}|[\u00AD\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E0FFF}]/gu;
+/**
+ * Controls but line ends and tabs, and what Unicode says that nobody sees: marks of writing direction, blanks without width,
+ * fillers, tags that hide text. What joins letters of other writing, and emoji, stays there.
+ */
+const UNSEEN =
+  /(?![\n\t\u200C\u200D])[\p{Cc}\p{Default_Ignorable_Code_Point}]|(?<=[\0-\x7f])[\u200C\u200D]+|[\u200C\u200D]+(?=[\0-\x7f])/gu;
 
 const MARKS = [
   ...new Set(
@@ -40,11 +44,11 @@ const MARKS = [
 /** A blank behind its first character makes text of it. */
 const broken = (mark: string): string => `${mark.slice(0, 1)} ${mark.slice(1)}`;
 
-/** Names that templates, call formats and our own prompts give to tags. */
+/** Names that templates, call formats and our own prompts give to tags; to a model a wide bracket is one as well. */
 const TAG =
-  /<(?=\s*\/?\s*(?:tool|function|arg|parameter|invoke|antml|think|search|result|source|document|program|output|im_|s>|system|user|assistant|human|end_of|start_of|bos|eos))/gi;
+  /[<\uFE64\uFF1C](?=\s*(?:\/\s*)?(?:tool|function|arg|parameter|invoke|antml|think|search|result|source|document|program|output|im_|s>|system|user|assistant|human|end_of|start_of|bos|eos))/gi;
 
-const BRACKET = /\[(?=\s*\/?\s*(?:TOOL|ARGS|INST|SYS|AVAILABLE))/gi;
+const BRACKET = /\[(?=\s*(?:\/\s*)?(?:TOOL|ARGS|INST|SYS|AVAILABLE))/gi;
 
 /** What a call that is one JSON object is told by. */
 const CALL_KEY = /"(name|type|function|tool|arguments|parameters|tool_calls)"(\s*:)/gi;

@@ -399,7 +399,7 @@ describe('agent-max', () => {
     assert.deepEqual(urls, []);
   });
 
-  it("reads pages that the caller's own messages name, and not those that a tool's result names", async () => {
+  it('reads pages that messages of the caller name, and not those that results of its tools name', async () => {
     const urls: string[] = [];
     const hands = createHands({
       script: [['{"next": "read", "page": 1}'], ['{"next": "read", "page": 2}'], ['Done.']],

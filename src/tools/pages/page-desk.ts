@@ -6,10 +6,13 @@ import type { PageAnswer, PageOrder, PageReport, PageTask } from './page-task.ts
 export class PageLimitError extends Error {
   override readonly name = 'PageLimitError';
   readonly limit: 'time' | 'memory' | 'gone';
+  /** Its process had read a page before, whose memory it may still have held. */
+  readonly isAfterOthers: boolean;
 
-  constructor(limit: 'time' | 'memory' | 'gone') {
+  constructor(limit: 'time' | 'memory' | 'gone', { isAfterOthers = false } = {}) {
     super(`reading took too much: ${limit}`);
     this.limit = limit;
+    this.isAfterOthers = isAfterOthers;
   }
 }
 
@@ -35,6 +38,7 @@ const WAIT_FACTOR = 16;
 const REPORT_BYTES_MAX = 8 * 1024 * 1024;
 
 interface Waiting {
+  readonly isAfterOthers: boolean;
   readonly resolve: (answer: PageAnswer) => void;
   readonly reject: (error: Error) => void;
   readonly timer: NodeJS.Timeout;
@@ -44,6 +48,8 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
   let process: SealedProcess | undefined;
   let waiting = new Map<number, Waiting>();
   let lastId = 0;
+  /** That the process was given. */
+  let pages = 0;
   let idle: NodeJS.Timeout | undefined;
   let isClosed = false;
 
@@ -66,9 +72,12 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
   };
 
   const hear = (report: PageReport): void =>
-    settle(report.id, ({ resolve, reject }) => {
+    settle(report.id, ({ resolve, reject, isAfterOthers }) => {
       if (report.type === 'done') resolve(report.answer);
-      else reject(report.limit ? new PageLimitError(report.limit) : new Error('a page cannot be understood'));
+      else
+        reject(
+          report.limit ? new PageLimitError(report.limit, { isAfterOthers }) : new Error('a page cannot be understood'),
+        );
     });
 
   const start = (): SealedProcess => {
@@ -77,15 +86,16 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
       packages: ['@mozilla/readability', 'linkedom', 'robots-parser'],
     });
     const own = waiting;
+    pages = 0;
     onLines(started, (report) => {
       hear(report);
       if (report.type === 'failed' && report.limit === 'memory') retire(started);
     });
     void started.ended.then(() => {
       retire(started);
-      for (const { reject, timer } of own.values()) {
+      for (const { reject, timer, isAfterOthers } of own.values()) {
         clearTimeout(timer);
-        reject(new PageLimitError('gone'));
+        reject(new PageLimitError('gone', { isAfterOthers }));
       }
     });
     return started;
@@ -103,7 +113,8 @@ export function createPageDesk({ idleMs, ...limits }: PageDeskOptions): PageDesk
           settle(id, () => reject(new PageLimitError('time')));
           retire(asked);
         }, limits.msMax * WAIT_FACTOR);
-        waiting.set(id, { resolve, reject, timer });
+        const isAfterOthers = task.type === 'page' && pages++ > 0;
+        waiting.set(id, { resolve, reject, timer, isAfterOthers });
         const { bytes, rest } = withoutBytes(task);
         const order: PageOrder = { id, task: rest, sizeBytes: bytes.byteLength, ...limits };
         asked.child.stdin?.write(Buffer.concat([Buffer.from(`${JSON.stringify(order)}\n`), bytes]));

@@ -44,13 +44,17 @@ export function createPageReader(limits: Partial<PageDeskOptions> = {}): PageRea
     ...limits,
   });
 
-  /** Once more where its process has ended: another page may have ended it, and only that one is to blame. */
+  /**
+   * Once more where another page may be to blame: one that ended the process while rules were judged there, or one before that
+   * left it with little memory.
+   */
   const askTwice = async (task: PageTask): Promise<PageAnswer> => {
     try {
       return await desk.ask(task);
     } catch (error) {
-      if (error instanceof PageLimitError && error.limit === 'gone' && task.type === 'rules')
-        return await desk.ask(task);
+      if (!(error instanceof PageLimitError) || error.limit === 'time') throw error;
+      const isOfOthers = task.type === 'rules' ? error.limit === 'gone' : error.isAfterOthers;
+      if (isOfOthers) return await desk.ask(task);
       throw error;
     }
   };

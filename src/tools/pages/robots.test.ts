@@ -106,6 +106,28 @@ describe('the robots rules of a site', () => {
     assert.equal(asked.length, 1);
   });
 
+  it('are asked for no longer when the last who waits has gone, and again when somebody comes back', async () => {
+    const signals: AbortSignal[] = [];
+    const fetch: WebFetch = (_url, { signal }) => {
+      signals.push(signal);
+      return signals.length > 1
+        ? Promise.resolve(answerOf(404))
+        : new Promise((_, reject) => {
+            signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+          });
+    };
+    const robots = createRobots({ fetch, judge });
+    const [one, other] = [new AbortController(), new AbortController()];
+    const gone = [robots.check(PAGE, one.signal), robots.check(PAGE, other.signal)];
+    one.abort(new Error('gone'));
+    assert.equal(signals[0]?.aborted, false);
+    other.abort(new Error('gone'));
+    for (const each of gone) await assert.rejects(each, /gone/);
+    assert.equal(signals[0]?.aborted, true);
+    assert.equal(await robots.check(PAGE, NEVER), 0, 'what was given up says nothing of the site');
+    assert.equal(signals.length, 2);
+  });
+
   it('are those of each scheme and port by itself', async () => {
     const { robots, asked } = robotsOf(() => answerOf(404));
     for (const url of ['https://sea.example/', 'http://sea.example/', 'https://sea.example:8443/'])

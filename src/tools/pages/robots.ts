@@ -41,6 +41,12 @@ type Rules =
   | { readonly type: 'none' }
   | { readonly type: 'unreachable' };
 
+interface Asking {
+  readonly rules: Promise<Rules>;
+  readonly stop: AbortController;
+  waiting: number;
+}
+
 /** How much of its bytes a body that is cut may exceed them before the fetch itself fails. */
 const BODY_BYTES_MAX = 64 * ROBOTS_BYTES_MAX;
 
@@ -55,33 +61,44 @@ export function createRobots({
     weightMax: ROBOTS_KEPT_CHARS_MAX,
   });
   /** Asked for at this moment, once for all who wait. */
-  const asked = new Map<string, Promise<Rules>>();
+  const asked = new Map<string, Asking>();
 
-  const load = async (origin: string): Promise<Rules> => {
-    try {
-      const rules = await fetchRules(fetch, `${origin}/robots.txt`, AbortSignal.timeout(fetchMs));
-      const keptMs = rules.type === 'unreachable' ? ROBOTS_UNREACHABLE_KEPT_MS : ROBOTS_KEPT_MS;
-      const weight = rules.type === 'rules' ? rules.text.length : 1;
-      kept.set(origin, { rules, until: clock.monotonic() + keptMs }, weight);
-      return rules;
-    } finally {
-      asked.delete(origin);
-    }
+  const load = async (origin: string, stop: AbortSignal): Promise<Rules> => {
+    const rules = await fetchRules(fetch, `${origin}/robots.txt`, { stop, fetchMs });
+    const keptMs = rules.type === 'unreachable' ? ROBOTS_UNREACHABLE_KEPT_MS : ROBOTS_KEPT_MS;
+    const weight = rules.type === 'rules' ? rules.text.length : 1;
+    kept.set(origin, { rules, until: clock.monotonic() + keptMs }, weight);
+    return rules;
   };
 
-  const rulesOf = (origin: string): Promise<Rules> => {
+  const ask = (origin: string): Asking => {
+    const stop = new AbortController();
+    const asking = { rules: load(origin, stop.signal), stop, waiting: 0 };
+    asked.set(origin, asking);
+    return asking;
+  };
+
+  /** When the last of those who wait is gone, nobody needs the rules any more. */
+  const rulesOf = async (origin: string, signal: AbortSignal): Promise<Rules> => {
     const found = kept.get(origin);
-    if (found && found.until > clock.monotonic()) return Promise.resolve(found.rules);
-    const running = asked.get(origin) ?? load(origin);
-    asked.set(origin, running);
-    return running;
+    if (found && found.until > clock.monotonic()) return found.rules;
+    const asking = asked.get(origin) ?? ask(origin);
+    asking.waiting++;
+    try {
+      return await unlessAborted(asking.rules, signal);
+    } finally {
+      if (--asking.waiting === 0) {
+        asked.delete(origin);
+        asking.stop.abort();
+      }
+    }
   };
 
   return {
     async check(url, signal) {
       signal.throwIfAborted();
       const { origin } = new URL(url);
-      const rules = await unlessAborted(rulesOf(origin), signal);
+      const rules = await rulesOf(origin, signal);
       switch (rules.type) {
         case 'none':
           return 0;
@@ -98,7 +115,13 @@ export function createRobots({
   };
 }
 
-async function fetchRules(fetch: WebFetch, url: string, signal: AbortSignal): Promise<Rules> {
+/** @throws what says that the site may not be asked at all; the reason of `stop`. */
+async function fetchRules(
+  fetch: WebFetch,
+  url: string,
+  { stop, fetchMs }: { readonly stop: AbortSignal; readonly fetchMs: number },
+): Promise<Rules> {
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(fetchMs)]);
   try {
     const answer = await fetch(url, { bytesMax: BODY_BYTES_MAX, accept: 'text/plain, */*;q=0.1', signal });
     const { status, body } = answer;
@@ -113,6 +136,7 @@ async function fetchRules(fetch: WebFetch, url: string, signal: AbortSignal): Pr
     }
     return { type: 'rules', text: await beginningOf(body) };
   } catch (thrown) {
+    stop.throwIfAborted();
     // Whose rules may not be asked for may not be asked for pages either, and the words say why.
     if (thrown instanceof ServiceError && thrown.kind === 'invalid-request') throw thrown;
     return { type: 'unreachable' };

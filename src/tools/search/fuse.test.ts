@@ -107,6 +107,11 @@ describe('what counts as the same page', () => {
     );
   });
 
+  it('no title of documents of our own, of which many are called the same', () => {
+    const of = (path: string) => resultOf(`parley-index:${path}`, { title: 'Introduction', passage: `Of ${path}.` });
+    assert.equal(fuse([[of('docs/pumps.md'), of('docs/valves.md'), of('other/pumps.md')]]).length, 3);
+  });
+
   it('the first of doubles stands for them, with what the others know of the same address', () => {
     const [one, other] = [
       resultOf('https://a.example/1', { passage: 'short' }),

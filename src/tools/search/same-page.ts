@@ -21,11 +21,11 @@ export function addressKey(text: string): string {
 /** Ours: letters of a title that a site has once, more or less. Shorter ones (`Home`, `FAQ`) say nothing. */
 const TITLE_LETTERS_MIN = 8;
 
-/** Two results with the same key have the same title on one site. Undefined where that says nothing. */
+/** Two results with the same key have the same title on one site. Undefined where that says nothing: documents of ours are of no site. */
 export function titleKey({ title, url }: SearchResult): string | undefined {
   const parsed = URL.parse(url);
   const words = lettersOf(title);
-  if (!parsed || words.length < TITLE_LETTERS_MIN || title === url) return undefined;
+  if (!parsed || parsed.hostname === '' || words.length < TITLE_LETTERS_MIN || title === url) return undefined;
   return `${siteOf(parsed)} ${words}`;
 }
 
