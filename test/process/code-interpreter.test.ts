@@ -28,6 +28,12 @@ function descendantsOf(pid: number): readonly number[] {
   return tree.slice(1);
 }
 
+/** Of a processor, by all of them. */
+const secondsOf = (pids: readonly number[]): number =>
+  spawnSync('ps', ['-o', 'cputimes=', '-p', pids.join()], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .reduce((sum, line) => sum + Number(line), 0);
+
 const lives = (pid: number): boolean => {
   const told = spawnSync('ps', ['-o', 'stat=', '-p', `${pid}`], { encoding: 'utf8' }).stdout.trim();
   return told !== '' && !told.startsWith('Z');
@@ -131,6 +137,8 @@ result + 1`;
     running.catch(() => undefined);
     const own = descendantsOf(process.pid).filter((pid) => !before.has(pid));
     assert.ok(own.length > 0);
+    const begunAt = secondsOf(own);
+    await until('it runs', { withinMs: 20_000 }, async () => (secondsOf(own) > begunAt + 1 ? true : undefined));
     const startedAt = performance.now();
     end.abort(new Error('the caller has gone'));
     await assert.rejects(running, { message: 'the caller has gone' });
