@@ -320,6 +320,35 @@ describe('where the sandbox does not hold', () => {
     await assert.rejects(bench.open(), { kind: 'unsupported', message: /does not contain a program/ });
   });
 
+  for (const { layer, without, found } of [
+    { layer: 'network', without: (arg: string) => arg !== '--net', found: /network|port/ },
+    { layer: 'processes', without: (arg: string) => arg !== '--pid', found: /sees processes/ },
+    {
+      layer: 'number of processes',
+      without: (arg: string) => !arg.startsWith('--nproc='),
+      found: /started \d+ processes/,
+    },
+    { layer: 'memory', without: (arg: string) => !arg.startsWith('--data='), found: /bytes of memory/ },
+  ]) {
+    test(`one that lacks a layer is found out: ${layer}`, async (context) => {
+      const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
+      const [whole] = sandboxes;
+      if (!whole) return context.skip(reasons.join());
+      const lacking: typeof whole = (host, limits) => {
+        const sandbox = whole(host, limits);
+        const launch: typeof sandbox.launch = (program) => {
+          const { args, ...rest } = sandbox.launch(program);
+          return { ...rest, args: args.filter(without) };
+        };
+        return { ...sandbox, launch };
+      };
+      await using bench = await openInterpreter({ candidates: { sandboxes: [lacking], reasons: [] } });
+      assert.equal(bench.status.inForce, 'off');
+      if (/does not start/.test(bench.status.reason ?? '')) return context.skip(bench.status.reason);
+      assert.match(bench.status.reason ?? '', found);
+    });
+  }
+
   test('strict is never silently basic', async () => {
     const { sandboxes } = chooseSandboxes({ level: 'basic', driver: 'auto', image: '' });
     assert.equal(sandboxes.length, 1);
