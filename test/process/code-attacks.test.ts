@@ -386,6 +386,24 @@ for name in ('a/b/..c', '\\u202egnp.exe', 'con\\ntrol', 'x' * 200):
     ended: ['lost'],
   },
   {
+    name: 'a program that says it is over, and goes on, is ended',
+    code: `import asyncio
+Task = type(asyncio.current_task())
+asyncio.Future.set_result(asyncio.current_task(), '{"value":"1","files":[],"isCut":false}')
+async def on():
+    while True: pass
+asyncio.ensure_future(on())
+await asyncio.sleep(1)`,
+    ended: ['time', 'lost'],
+  },
+  {
+    name: 'a value and an error that a program makes larger than they may be are cut',
+    code: `import json
+json.dumps = lambda *a, **k: '{"value":"' + 'x' * 9_000_000 + '","files":[],"isCut":false}'
+'mine'`,
+    value: /^x+$/,
+  },
+  {
     name: 'functions of ours that a program replaces are its own',
     code: `import builtins, json, sys, traceback, __main__
 json.dumps = lambda *a, **k: '{"value":"forged","files":[["x","/lib/python314.zip"]],"isCut":false}'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,19 +8,36 @@ import { after, before, describe, test } from 'node:test';
 import { chooseSandboxes } from '../../src/tools/code-interpreter/choose-sandboxes.ts';
 import { until } from '../until.ts';
 import { createCodeInterpreter } from '../../src/tools/code-interpreter/code-interpreter.ts';
-import { openInterpreter, SETTINGS, whyNotStrict } from './__fixtures__/code-interpreter.ts';
+import { IMAGES_FOLDER, openInterpreter, SETTINGS, whyNotStrict } from './__fixtures__/code-interpreter.ts';
 import type { Bench } from './__fixtures__/code-interpreter.ts';
 import { wheel } from './__fixtures__/wheel.ts';
 
+const PROGRAM = fileURLToPath(new URL('__fixtures__/code-program.ts', import.meta.url));
 const FAKE_DOCKER = fileURLToPath(new URL('__fixtures__/fake-docker.mjs', import.meta.url));
 
 const forever = new AbortController().signal;
 
-/** Processes of this machine whose command line has the text in it. */
-function processesWith(text: string): number {
-  const listed = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
-  return listed.split('\n').filter((line) => line.includes(text) && !line.includes('ps -eo')).length;
+/** All that descend from a process, as far as they live. */
+function descendantsOf(pid: number): readonly number[] {
+  const listed = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
+  const processes = listed.map((line) => line.trim().split(/\s+/)).filter(([, , state]) => !state?.startsWith('Z'));
+  const tree = [pid];
+  for (const each of tree) {
+    for (const [child, parent] of processes) if (Number(parent) === each) tree.push(Number(child));
+  }
+  return tree.slice(1);
 }
+
+/** Of a processor, by all of them. */
+const secondsOf = (pids: readonly number[]): number =>
+  spawnSync('ps', ['-o', 'cputimes=', '-p', pids.join()], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .reduce((sum, line) => sum + Number(line), 0);
+
+const lives = (pid: number): boolean => {
+  const told = spawnSync('ps', ['-o', 'stat=', '-p', `${pid}`], { encoding: 'utf8' }).stdout.trim();
+  return told !== '' && !told.startsWith('Z');
+};
 
 describe('a code interpreter', () => {
   let bench: Bench;
@@ -112,22 +130,39 @@ result + 1`;
   });
 
   test('an abort ends a program at once, and its processes', async () => {
+    const before = new Set(descendantsOf(process.pid));
     const container = await bench.open();
     const end = new AbortController();
     const running = container.run(`while True: pass`, end.signal);
     running.catch(() => undefined);
-    await until('it runs', { withinMs: 20_000 }, async () => (processesWith('/child/main') > 0 ? true : undefined));
-    const before = processesWith('/child/main');
+    const own = descendantsOf(process.pid).filter((pid) => !before.has(pid));
+    assert.ok(own.length > 0);
+    const begunAt = secondsOf(own);
+    await until('it runs', { withinMs: 20_000 }, async () => (secondsOf(own) > begunAt + 1 ? true : undefined));
     const startedAt = performance.now();
     end.abort(new Error('the caller has gone'));
     await assert.rejects(running, { message: 'the caller has gone' });
     const tookMs = performance.now() - startedAt;
     assert.ok(tookMs < 1_000, `${tookMs} ms`);
-    await until('its processes are gone', { withinMs: 5_000 }, async () =>
-      processesWith('/child/main') < before ? true : undefined,
-    );
+    await until('its processes are gone', { withinMs: 5_000 }, async () => (own.some(lives) ? undefined : true));
     assert.equal((await container.run('1', forever)).error?.type, 'lost');
     container.release();
+  });
+
+  test('what a program leaves behind does nothing before the next one', async () => {
+    const [container, other] = await Promise.all([bench.open(), bench.open()]);
+    const left = `import asyncio, time
+seen = []
+asyncio.get_event_loop().call_later(0.01, lambda: seen.append(time.monotonic()))`;
+    assert.equal((await container.run(left, forever)).error, undefined);
+    await other.run('import time; time.sleep(1)', forever);
+    const { value } = await container.run(
+      `began = time.monotonic()\nwhile not seen: await asyncio.sleep(0.01)\nbegan - seen[0]`,
+      forever,
+    );
+    assert.ok(Number(value) < 0.7, value);
+    container.release();
+    other.release();
   });
 
   test('what was printed before a limit ended it comes back', async () => {
@@ -244,6 +279,22 @@ def close(which): _figures.clear()
   });
 });
 
+describe('a service that is killed', () => {
+  for (const level of ['strict', 'basic'] as const) {
+    test(`takes programs that never end with it (${level})`, async (context) => {
+      const service = spawn(process.execPath, [PROGRAM, level, IMAGES_FOLDER], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const begun = await Promise.race([once(service.stdout, 'data'), once(service, 'exit')]);
+      if (!String(begun[0]).includes('running')) return context.skip(`${level} does not hold on this machine`);
+      const processes = descendantsOf(service.pid ?? 0);
+      assert.ok(processes.length > 0);
+      service.kill('SIGKILL');
+      await until('nothing of it lives', { withinMs: 5_000 }, async () => (processes.some(lives) ? undefined : true));
+    });
+  }
+});
+
 describe('where the sandbox does not hold', () => {
   test('a process without any sandbox is found out, the interpreter stays off and says why', async () => {
     await using bench = await openInterpreter({
@@ -268,6 +319,35 @@ describe('where the sandbox does not hold', () => {
     assert.doesNotMatch(bench.status.reason ?? '', /\/home|\/root|\/tmp|src\//);
     await assert.rejects(bench.open(), { kind: 'unsupported', message: /does not contain a program/ });
   });
+
+  for (const { layer, without, found } of [
+    { layer: 'network', without: (arg: string) => arg !== '--net', found: /network|port/ },
+    { layer: 'processes', without: (arg: string) => arg !== '--pid', found: /sees processes/ },
+    {
+      layer: 'number of processes',
+      without: (arg: string) => !arg.startsWith('--nproc='),
+      found: /started \d+ processes/,
+    },
+    { layer: 'memory', without: (arg: string) => !arg.startsWith('--data='), found: /bytes of memory/ },
+  ]) {
+    test(`one that lacks a layer is found out: ${layer}`, async (context) => {
+      const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
+      const [whole] = sandboxes;
+      if (!whole) return context.skip(reasons.join());
+      const lacking: typeof whole = (host, limits) => {
+        const sandbox = whole(host, limits);
+        const launch: typeof sandbox.launch = (program) => {
+          const { args, ...rest } = sandbox.launch(program);
+          return { ...rest, args: args.filter(without) };
+        };
+        return { ...sandbox, launch };
+      };
+      await using bench = await openInterpreter({ candidates: { sandboxes: [lacking], reasons: [] } });
+      assert.equal(bench.status.inForce, 'off');
+      if (/does not start/.test(bench.status.reason ?? '')) return context.skip(bench.status.reason);
+      assert.match(bench.status.reason ?? '', found);
+    });
+  }
 
   test('strict is never silently basic', async () => {
     const { sandboxes } = chooseSandboxes({ level: 'basic', driver: 'auto', image: '' });

@@ -68,7 +68,7 @@ export async function attackSandbox(
 /** Several attacks by one process; those of its time and memory may end it, which is what is wanted. */
 async function attackBy(
   sandbox: Sandbox,
-  order: Omit<AttackOrder, 'writableFolders'>,
+  order: Omit<AttackOrder, 'writableFolders' | 'group'>,
   { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   const launch = sandbox.launch({ name: 'attack', isSealed: sandbox.level === 'basic' });
@@ -118,7 +118,8 @@ async function attackBy(
     child.once('close', () => resolve());
   });
   const { childFolder } = launch.places;
-  child.stdin.write(`${JSON.stringify({ ...order, writableFolders: [folder, childFolder, '/', '/tmp', '/app'] })}\n`);
+  const writableFolders = [folder, childFolder, '/', '/tmp', '/app'];
+  child.stdin.write(`${JSON.stringify({ ...order, group: child.pid ?? 0, writableFolders })}\n`);
   await ended;
   clearTimeout(timer);
   signal.removeEventListener('abort', kill);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CODE_INPUTS_BYTES_MAX, CODE_INPUTS_MAX } from '../../core/limits.ts';
 import { fileName, mediaTypeOf } from './code-files.ts';
-import { readInputs } from './input-files.ts';
+import { findInputs } from './input-files.ts';
 import { readReport } from './read-report.ts';
 
 describe('names of files that programs make', () => {
@@ -26,6 +26,7 @@ describe('names of files that programs make', () => {
     const long = fileName(`${'x'.repeat(500)}.png`, new Set());
     assert.deepEqual([long.length, long.endsWith('.png')], [120, true]);
     assert.equal(fileName('a.txt', new Set(['a.txt', 'a-2.txt'])), 'a-3.txt');
+    assert.doesNotMatch(fileName(`${'x'.repeat(115)}\u{1f600}\u{1f600}.png`, new Set()), /\p{C}/u);
   });
 
   test('what is not known is bytes', () => {
@@ -66,9 +67,9 @@ describe('files of the caller', () => {
       const path = join(folder, 'a');
       await writeFile(path, 'abc');
       const many = Array.from({ length: CODE_INPUTS_MAX + 1 }, () => ({ name: 'a', path }));
-      await assert.rejects(readInputs(many, forever), { kind: 'too-large' });
+      await assert.rejects(findInputs(many, forever), { kind: 'too-large' });
       await truncate(path, CODE_INPUTS_BYTES_MAX + 1);
-      await assert.rejects(readInputs([{ name: 'a', path }], forever), { kind: 'too-large' });
+      await assert.rejects(findInputs([{ name: 'a', path }], forever), { kind: 'too-large' });
     } finally {
       await rm(folder, { recursive: true });
     }

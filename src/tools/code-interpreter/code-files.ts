@@ -33,7 +33,8 @@ export function fileName(wished: string, taken: ReadonlySet<string>): string {
   const ending = extname(shown).slice(0, 16);
   const stem =
     shown.slice(0, shown.length - extname(shown).length).slice(0, NAME_CHARACTERS_MAX - ending.length) || 'file';
-  let name = `${stem}${ending}`;
-  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}${ending}`;
+  // A character of two units may have been cut in half.
+  let name = `${stem}${ending}`.toWellFormed();
+  for (let number = 2; taken.has(name); number++) name = `${stem}-${number}${ending}`.toWellFormed();
   return name;
 }

@@ -12,11 +12,12 @@ import type { CodeInterpreter } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { unlessAborted } from '../../lib/unless-aborted.ts';
 import { chooseSandboxes } from './choose-sandboxes.ts';
 import type { Candidates, CodeDriver, CodeLevel } from './choose-sandboxes.ts';
 import { createContainers } from './containers.ts';
 import type { Containers } from './containers.ts';
-import { readInputs } from './input-files.ts';
+import { findInputs } from './input-files.ts';
 import { prepareSandbox } from './prepare-sandbox.ts';
 
 export interface CodeInterpreterOptions {
@@ -131,7 +132,7 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
           `The code interpreter is off: ${status.reason ?? 'the service is closing'}.`,
         );
       }
-      const inputs = await readInputs(files, signal);
+      const inputs = await findInputs(files, signal);
       return open.open({ workspace, containerId, inputs }, signal);
     },
     async close() {
@@ -144,12 +145,3 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
 
 /** Callers are told the reason, and nothing of where things lie on this machine. */
 const withoutPaths = (reason: string): string => reason.replaceAll(/(?<!\w)(?:\/[^\s:'"/]+){2,}/g, '…');
-
-/** @throws the signal's reason, as soon as there is one. */
-function unlessAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}

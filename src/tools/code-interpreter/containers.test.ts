@@ -68,7 +68,7 @@ function open({ containersMax = 2, warm = 0, fails = false } = {}) {
 describe('containers', () => {
   test('are closed when nobody used them for as long as they are kept, and not before', async () => {
     const { containers, started, at } = open();
-    const held = await containers.open({ workspace: 'a', inputs: [] }, forever);
+    const held = await containers.open({ workspace: 'a' }, forever);
     at(5_000);
     assert.equal(started[0]?.isKilled(), false, 'it is in use');
     held.release();
@@ -80,14 +80,14 @@ describe('containers', () => {
 
   test("where all are in use the next is refused; one that is released makes room, the own workspace's first", async () => {
     const { containers, started, at } = open();
-    const first = await containers.open({ workspace: 'a', inputs: [] }, forever);
+    const first = await containers.open({ workspace: 'a' }, forever);
     at(1);
-    const second = await containers.open({ workspace: 'b', inputs: [] }, forever);
-    await assert.rejects(containers.open({ workspace: 'b', inputs: [] }, forever), { kind: 'overloaded' });
+    const second = await containers.open({ workspace: 'b' }, forever);
+    await assert.rejects(containers.open({ workspace: 'b' }, forever), { kind: 'overloaded' });
     first.release();
     at(2);
     second.release();
-    await containers.open({ workspace: 'b', inputs: [] }, forever);
+    await containers.open({ workspace: 'b' }, forever);
     assert.deepEqual(
       started.map((process) => process.isKilled()),
       [false, true, false],
@@ -96,7 +96,7 @@ describe('containers', () => {
 
   test('programs of one run one after the other, and inputs go with the first', async () => {
     const { containers, started } = open();
-    const held = await containers.open({ workspace: 'a', inputs: [{ name: 'x', bytes: '' }] }, forever);
+    const held = await containers.open({ workspace: 'a', inputs: async () => [{ name: 'x', bytes: '' }] }, forever);
     const outputs = await Promise.all([held.run('1', forever), held.run('2', forever)]);
     assert.deepEqual(
       outputs.map(({ value }) => value),
@@ -105,20 +105,54 @@ describe('containers', () => {
     assert.deepEqual(started[0]?.asked, ['1,x', '2']);
   });
 
+  test('files that no program asked for are not read, and not held for the next one', async () => {
+    const { containers, started } = open();
+    let reads = 0;
+    const inputs = async () => [{ name: `x${++reads}`, bytes: '' }];
+    const first = await containers.open({ workspace: 'a', inputs }, forever);
+    for (let times = 0; times < 3; times++) {
+      const idle = await containers.open({ workspace: 'a', containerId: first.id, inputs }, forever);
+      idle.release();
+    }
+    const last = await containers.open({ workspace: 'a', containerId: first.id }, forever);
+    await last.run('1', forever);
+    assert.equal(reads, 0);
+    await first.run('2', forever);
+    assert.deepEqual(started[0]?.asked, ['1', '2,x1']);
+  });
+
+  test('whoever gives up waiting for a program of somebody else does so at once, and nothing runs beside it', async () => {
+    const { containers, started } = open();
+    const held = await containers.open({ workspace: 'a' }, forever);
+    const file = Promise.withResolvers<readonly []>();
+    const slow = await containers.open({ workspace: 'a', containerId: held.id, inputs: () => file.promise }, forever);
+    const first = slow.run('1', forever);
+    const end = new AbortController();
+    const second = held.run('2', end.signal);
+    const third = held.run('3', forever);
+    end.abort(new Error('gone'));
+    await assert.rejects(second, { message: 'gone' });
+    assert.deepEqual(started[0]?.asked, []);
+    file.resolve([]);
+    await Promise.all([first, third]);
+    assert.deepEqual(started[0]?.asked, ['1', '3']);
+    assert.equal(started[0]?.isKilled(), false);
+  });
+
   test('one that a limit ended is gone, and says so to whoever asks again', async () => {
     const { containers, started } = open();
-    const held = await containers.open({ workspace: 'a', inputs: [] }, forever);
+    const held = await containers.open({ workspace: 'a' }, forever);
     assert.equal((await held.run('loop', forever)).error?.type, 'time');
     assert.equal(started[0]?.isKilled(), true);
     assert.equal((await held.run('1', forever)).error?.type, 'lost');
-    const next = await containers.open({ workspace: 'a', containerId: held.id, inputs: [] }, forever);
+    const next = await containers.open({ workspace: 'a', containerId: held.id }, forever);
     assert.notEqual(next.id, held.id);
   });
 
   test('a process in reserve is taken, and another one takes its place', async () => {
     const { containers, started } = open({ warm: 1 });
     assert.equal(started.length, 1);
-    const held = await containers.open({ workspace: 'a', inputs: [] }, forever);
+    const held = await containers.open({ workspace: 'a' }, forever);
     await held.run('1', forever);
     assert.deepEqual(started[0]?.asked, ['1']);
     assert.equal(started.length, 2);
@@ -127,13 +161,13 @@ describe('containers', () => {
   test('one that does not start is an overloaded service, and leaves its place', async () => {
     const { containers } = open({ fails: true, containersMax: 1 });
     for (let round = 0; round < 3; round++) {
-      await assert.rejects(containers.open({ workspace: 'a', inputs: [] }, forever), { kind: 'overloaded' });
+      await assert.rejects(containers.open({ workspace: 'a' }, forever), { kind: 'overloaded' });
     }
   });
 
   test('a program that is too long is refused', async () => {
     const { containers, started } = open();
-    const held = await containers.open({ workspace: 'a', inputs: [] }, forever);
+    const held = await containers.open({ workspace: 'a' }, forever);
     await assert.rejects(held.run('x'.repeat(CODE_PROGRAM_BYTES_MAX + 1), forever), { kind: 'too-large' });
     assert.deepEqual(started[0]?.asked, []);
   });
@@ -141,8 +175,8 @@ describe('containers', () => {
   test('an aborted caller gets its reason', async () => {
     const { containers } = open();
     const end = AbortSignal.abort(new Error('gone'));
-    await assert.rejects(containers.open({ workspace: 'a', inputs: [] }, end), { message: 'gone' });
-    const held = await containers.open({ workspace: 'a', inputs: [] }, forever);
+    await assert.rejects(containers.open({ workspace: 'a' }, end), { message: 'gone' });
+    const held = await containers.open({ workspace: 'a' }, forever);
     await assert.rejects(held.run('1', end), { message: 'gone' });
   });
 });

@@ -6,7 +6,8 @@ import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { every as systemEvery } from '../../lib/every.ts';
 import type { Every } from '../../lib/every.ts';
-import type { InputFile } from './child/messages.ts';
+import { unlessAborted } from '../../lib/unless-aborted.ts';
+import type { ReadInputs } from './input-files.ts';
 import type { ProgramProcess } from './program-process.ts';
 import { createReserve } from './reserve.ts';
 
@@ -25,7 +26,8 @@ export interface Containers {
 interface ContainerWish {
   readonly workspace: string;
   readonly containerId?: string | undefined;
-  readonly inputs: readonly InputFile[];
+  /** Put into the working folder with the first program of whoever opens it. */
+  readonly inputs?: ReadInputs | undefined;
 }
 
 interface ContainersOptions {
@@ -47,11 +49,14 @@ interface Held {
   /** Those who opened it and did not release it. */
   users: number;
   usedAt: number;
-  /** Not in the working folder yet. */
-  inputs: readonly InputFile[];
   /** The end of the last program that was asked for. */
   last: Promise<unknown>;
   isGone: boolean;
+}
+
+interface Wanted {
+  readonly code: string;
+  readonly inputs: ReadInputs | undefined;
 }
 
 /** Ours: ms between looks for containers that nobody used for long. */
@@ -101,7 +106,7 @@ export function createContainers(options: ContainersOptions): Containers {
     const id = systemIds.sortable('cntr_');
     const usedAt = clock.monotonic();
     // It has its place while it gets ready.
-    const one: Held = { id, workspace, process, users: 1, usedAt, inputs: [], last: Promise.resolve(), isGone: false };
+    const one: Held = { id, workspace, process, users: 1, usedAt, last: Promise.resolve(), isGone: false };
     held.set(id, one);
     void process.ended.then(() => remove(one));
     const onAbort = (): void => remove(one);
@@ -121,11 +126,10 @@ export function createContainers(options: ContainersOptions): Containers {
     }
   };
 
-  const runNext = async (one: Held, code: string, signal: AbortSignal): Promise<CodeOutput> => {
+  const runNext = async (one: Held, { code, inputs }: Wanted, signal: AbortSignal): Promise<CodeOutput> => {
     signal.throwIfAborted();
+    const files = one.isGone ? [] : ((await inputs?.(signal)) ?? []);
     if (one.isGone) return GONE;
-    const files = one.inputs;
-    one.inputs = [];
     one.usedAt = clock.monotonic();
     const output = await one.process.run({ code, files }, signal);
     one.usedAt = clock.monotonic();
@@ -136,16 +140,23 @@ export function createContainers(options: ContainersOptions): Containers {
     return output;
   };
 
-  const handOut = (one: Held): CodeContainer => {
+  const handOut = (one: Held, inputs: ReadInputs | undefined): CodeContainer => {
     let isReleased = false;
+    let unread = inputs;
     return {
       id: one.id,
       async run(code, signal) {
         if (Buffer.byteLength(code) > CODE_PROGRAM_BYTES_MAX) {
           throw new ServiceError('too-large', `A program may have ${CODE_PROGRAM_BYTES_MAX} bytes.`);
         }
-        const mine = one.last.then(() => runNext(one, code, signal));
-        one.last = mine.catch(() => undefined);
+        const before = one.last;
+        const mine = unlessAborted(before, signal).then(() => {
+          const wanted = { code, inputs: unread };
+          unread = undefined;
+          return runNext(one, wanted, signal);
+        });
+        // Whoever gives up waiting for a program of somebody else's does not let the next one run beside it.
+        one.last = Promise.allSettled([before, mine]);
         return mine;
       },
       release() {
@@ -166,8 +177,7 @@ export function createContainers(options: ContainersOptions): Containers {
       const isOwn = known !== undefined && known.workspace === workspace;
       if (isOwn) known.users++;
       const one = isOwn ? known : await begin(workspace, signal);
-      one.inputs = [...one.inputs, ...inputs];
-      return handOut(one);
+      return handOut(one, inputs);
     },
     inReserve: () => reserve.ready(),
     async close() {

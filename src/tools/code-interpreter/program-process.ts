@@ -39,10 +39,9 @@ const REPORT_BYTES = 64 * 1024;
 
 export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOptions): ProgramProcess {
   const { limits, msMax } = options;
-  const { filesBytesMax, textCharactersMax, outputBytesMax } = limits;
+  const { filesBytesMax, textCharactersMax } = limits;
   // In base64, and a text with every character escaped.
   const lineBytesMax = Math.ceil((filesBytesMax * 4) / 3) + textCharactersMax * 12 + REPORT_BYTES;
-  const runBytesMax = lineBytesMax + outputBytesMax * 8;
   const launch = sandbox.launch({ name: 'main', isSealed: true });
   const child = startSandboxed(launch, { lineBytesMax });
   const { childFolder: _, ...places } = launch.places;
@@ -69,8 +68,7 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
   const run = (program: Program, signal: AbortSignal): Promise<CodeOutput> =>
     new Promise((resolve, reject) => {
       nonce = newNonce();
-      const gathered = createOutput();
-      let heardBytes = 0;
+      const gathered = createOutput(limits);
       let isOver = false;
       const onAbort = (): void => child.kill('aborted');
       const timer = setTimeout(() => child.kill('time'), msMax);
@@ -83,13 +81,13 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
         if (report.type === 'broken') return child.kill('done');
         // What was said for the program before, or by somebody who does not know what only we and the process do.
         if (isOver || report.nonce !== nonce) return child.kill('output');
-        heardBytes += 'bytes' in report ? report.bytes.length : 0;
-        if (heardBytes > runBytesMax) return child.kill('output');
         switch (report.type) {
           case 'printed':
-            return gathered.print(report.stream, report.bytes);
+            if (!gathered.print(report.stream, report.bytes)) child.kill('output');
+            return;
           case 'file':
-            return gathered.file(report.name, report.bytes);
+            if (!gathered.file(report.name, report.bytes)) child.kill('output');
+            return;
           case 'done': {
             over();
             const { value, error, isCut } = report.outcome;
@@ -129,17 +127,30 @@ function placesOfOrder({
   };
 }
 
-function createOutput() {
+/** What came of a program. The process keeps to the limits by itself: they hold also where it does not. */
+function createOutput({ outputBytesMax, textCharactersMax, filesMax, filesBytesMax }: ProgramLimits) {
   const texts = { stdout: '', stderr: '' };
   const decoders = { stdout: new StringDecoder('utf8'), stderr: new StringDecoder('utf8') };
+  const left = { stdout: outputBytesMax, stderr: outputBytesMax, files: filesBytesMax };
   const files: CodeFile[] = [];
+  const cut = (text: string): string => text.slice(0, textCharactersMax);
   return {
-    print(stream: 'stdout' | 'stderr', bytes: string): void {
-      texts[stream] += decoders[stream].write(Buffer.from(bytes, 'base64'));
+    /** @returns false where it is more than there may be, or nothing. */
+    print(stream: 'stdout' | 'stderr', base64: string): boolean {
+      const bytes = Buffer.from(base64, 'base64');
+      left[stream] -= bytes.length;
+      if (bytes.length === 0 || left[stream] < 0) return false;
+      texts[stream] += decoders[stream].write(bytes);
+      return true;
     },
-    file(name: string, bytes: string): void {
+    /** @returns false where it is more than there may be. */
+    file(name: string, base64: string): boolean {
+      const bytes = Buffer.from(base64, 'base64');
+      left.files -= bytes.length;
+      if (files.length === filesMax || left.files < 0) return false;
       const own = fileName(name, new Set(files.map((file) => file.name)));
-      files.push({ name: own, mediaType: mediaTypeOf(own), bytes: Buffer.from(bytes, 'base64') });
+      files.push({ name: own, mediaType: mediaTypeOf(own), bytes });
+      return true;
     },
     end({
       value,
@@ -150,13 +161,14 @@ function createOutput() {
       error?: CodeError | undefined;
       isCut: boolean;
     }): CodeOutput {
+      const isLonger = [value, error?.message].some((text) => text !== undefined && text.length > textCharactersMax);
       return {
         stdout: texts.stdout + decoders.stdout.end(),
         stderr: texts.stderr + decoders.stderr.end(),
-        ...(value !== undefined && { value }),
-        ...(error !== undefined && { error }),
+        ...(value !== undefined && { value: cut(value) }),
+        ...(error !== undefined && { error: { ...error, message: cut(error.message) } }),
         files,
-        isCut,
+        isCut: isCut || isLonger,
       };
     },
   };

@@ -33,14 +33,16 @@ export const SETTINGS = {
   log: SILENT,
 } as const;
 
-/** A real interpreter with short limits. Images of Python are kept from one test file to the next: making one takes seconds. */
+/** Images of Python are kept from one test file to the next: making one takes seconds. */
+export const IMAGES_FOLDER = join(tmpdir(), `parley-test-images-${process.getuid?.() ?? 0}`);
+
+/** A real interpreter with short limits. */
 export async function openInterpreter(options: Partial<CodeInterpreterOptions> = {}): Promise<Bench> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-code-'));
-  const images = join(tmpdir(), `parley-test-images-${process.getuid?.() ?? 0}`);
-  await mkdir(images, { recursive: true, mode: 0o700 });
+  await mkdir(IMAGES_FOLDER, { recursive: true, mode: 0o700 });
   const interpreter = createCodeInterpreter({
     ...SETTINGS,
-    folder: images,
+    folder: IMAGES_FOLDER,
     ...options,
   });
   const status = await interpreter.prepare();

@@ -10,6 +10,8 @@ export interface AttackOrder {
   readonly secret: string;
   /** The service's process. */
   readonly ownerPid: number;
+  /** The process group that this one was started in, as the service sees it. */
+  readonly group: number;
   /** Part of the command that the service was started with. */
   readonly ownerCommand: string;
   /** SHA-256 of each `name=value` of the service's environment, but for what every system has. */

@@ -19,16 +19,19 @@ const ATTACKS: Readonly<Record<Tried, (order: AttackOrder) => Promise<string | u
     const paths = [secretFile, `/proc/1/root${secretFile}`, `/proc/${ownerPid}/root${secretFile}`];
     return firstOf(paths, (path) => (readFileSync(path, 'utf8').includes(secret) ? `read ${path}` : undefined));
   },
-  'host-processes': async ({ ownerPid, ownerCommand }) => {
+  'host-processes': async ({ ownerPid, ownerCommand, group }) => {
     const paths = [`/proc/${ownerPid}/cmdline`];
     const read = firstOf(paths, (path) =>
       readFileSync(path, 'utf8').includes(ownerCommand) ? `read ${path}` : undefined,
     );
     if (read !== undefined) return read;
-    // Nothing has that number here, or what has it is not the service.
-    return firstOf([ownerPid], (pid) =>
-      pid !== process.pid && pid !== 1 && process.kill(pid, 0) ? 'signalled the service' : undefined,
-    );
+    // Where processes have numbers of their own, no group has that one; where it may not be signalled, it is seen.
+    try {
+      process.kill(-group, 0);
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return undefined;
+    }
+    return 'sees processes outside of it';
   },
   environment: async ({ environmentHashes }) => {
     const known = new Set(environmentHashes);
@@ -102,7 +105,8 @@ async function spawnMany(most: number): Promise<number> {
   for (let count = 0; count < most; count++) {
     const isStarted = await new Promise<boolean>((resolve) => {
       try {
-        const child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 60000)'], { stdio: 'ignore' });
+        // To open what takes their output would need a /dev.
+        const child = spawn(process.execPath, ['-e', 'setTimeout(() => 0, 60000)'], { stdio: 'inherit' });
         alive.add(child);
         child.once('spawn', () => resolve(true));
         child.once('error', () => resolve(alive.delete(child) && false));
@@ -113,5 +117,7 @@ async function spawnMany(most: number): Promise<number> {
     });
     if (!isStarted) break;
   }
-  return alive.size;
+  const count = alive.size;
+  for (const child of alive) child.kill('SIGKILL');
+  return count;
 }

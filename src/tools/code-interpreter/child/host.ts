@@ -49,6 +49,10 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
   let isCut = false;
   /** What is left behind by a program may go on to print when it is over: nobody asked for that. */
   let isRunning = false;
+  /** While no program runs, nothing of one is woken: no clock would end it. */
+  let isAsleep = false;
+  const overslept: number[] = [];
+  let isDone = false;
   const gathered = { stdout: [] as string[], stderr: [] as string[] };
   const left = { stdout: 0, stderr: 0 };
   let gatheredBytes = 0;
@@ -79,7 +83,13 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
     now: () => performance.now(),
     wakeIn(timer, ms) {
       const number = within(timer, Number.MAX_SAFE_INTEGER);
-      setTimeout(() => wake(number), within(ms, WAIT_MS_MAX));
+      setTimeout(
+        () => {
+          if (isAsleep) overslept.push(number);
+          else wake(number);
+        },
+        within(ms, WAIT_MS_MAX),
+      );
     },
     note(text) {
       if (typeof text !== 'string' || noteRoom <= 0) return;
@@ -117,12 +127,17 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
     },
     ready: () => tell({ nonce, type: 'ready' }),
     done(ofNonce, outcome) {
-      if (!isRunning || ofNonce !== nonce || typeof outcome !== 'string') return;
-      flush();
+      if (!isRunning || isDone || ofNonce !== nonce || typeof outcome !== 'string') return;
       // Texts of a program's making: the service looks at each of them again.
       const told = JSON.parse(outcome) as Extract<Report, { type: 'done' }>['outcome'];
-      isRunning = false;
-      tell({ nonce, type: 'done', outcome: { ...told, isCut: told.isCut || isCut } });
+      isDone = true;
+      // Promises of the program's that are kept already come first: one that never gives way is not over.
+      setImmediate(() => {
+        flush();
+        isRunning = false;
+        isAsleep = true;
+        tell({ nonce, type: 'done', outcome: { ...told, isCut: told.isCut || isCut } });
+      });
     },
     broken(reason) {
       flush();
@@ -138,7 +153,10 @@ export function createHost({ wake, files }: HostOptions): RealmHost {
     beginProgram(ofNonce) {
       nonce = ofNonce;
       isCut = false;
+      isDone = false;
       isRunning = true;
+      isAsleep = false;
+      for (const timer of overslept.splice(0)) functions.wakeIn(timer, 0);
       left.stdout = limits?.outputBytesMax ?? 0;
       left.stderr = left.stdout;
       filesLeft = limits?.filesMax ?? 0;

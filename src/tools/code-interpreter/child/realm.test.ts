@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import vm from 'node:vm';
 import { createHost } from './host.ts';
 import { bootRealm } from './realm.ts';
@@ -20,6 +21,7 @@ const OPTIONS: RealmOptions = {
 function openRealm(own: Partial<Host> = {}) {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: true } });
   const { functions } = createHost({ wake: () => undefined, files: () => undefined });
+  const quiet = { note: () => undefined, broken: () => undefined };
   const evaluate = (text: string): unknown => new vm.Script(text).runInContext(context);
   evaluate(`(${defineTextCoding.toString()})()`);
   const boot = evaluate(`(${bootRealm.toString()})`) as typeof bootRealm;
@@ -27,7 +29,7 @@ function openRealm(own: Partial<Host> = {}) {
     '() => ({ loadPyodide: () => new Promise(() => {}), createModule: {} })',
   ) as () => Interpreter;
   // Built in there, as nothing of ours is to lie around.
-  const realm = boot({ ...functions, ...own }, OPTIONS, interpreter);
+  const realm = boot({ ...functions, ...quiet, ...own }, OPTIONS, interpreter);
   return { evaluate, realm };
 }
 
@@ -104,6 +106,53 @@ describe('the realm that Python lives in', () => {
       return kept.length > 0 && kept.every((error) => error instanceof Error && error.constructor.constructor === Function);
     })()`);
     assert.equal(thrown, true);
+  });
+
+  test('no function of the language in it gives or throws an object of the host, whatever it is called with', async () => {
+    const { evaluate } = openRealm();
+    const calls = evaluate(`(() => {
+      const functions = new Map();
+      const seen = new Set();
+      const walk = (value, path) => {
+        if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return;
+        seen.add(value);
+        if (typeof value === 'function') functions.set(path, value);
+        walk(Reflect.getPrototypeOf(value), path + '.__proto__');
+        for (const key of Reflect.ownKeys(value)) {
+          const { value: own, get, set } = Reflect.getOwnPropertyDescriptor(value, key);
+          for (const each of [own, get, set]) walk(each, path + '.' + String(key));
+        }
+      };
+      walk(globalThis, 'globalThis');
+      globalThis.foreign = [];
+      const look = (path, told) => {
+        if ((typeof told === 'object' && told !== null) || typeof told === 'function') {
+          let root = told;
+          while (root && root !== Object.prototype && Reflect.getPrototypeOf(root)) root = Reflect.getPrototypeOf(root);
+          if (root !== Object.prototype && Reflect.getPrototypeOf(told) !== null) foreign.push(path);
+        }
+      };
+      let calls = 0;
+      for (const [path, each] of functions) {
+        for (const given of [[], [1], [{}], ['x', 'y'], [new Uint8Array(8), {}]]) {
+          for (const how of [() => Reflect.apply(each, undefined, given), () => Reflect.construct(each, given)]) {
+            calls += 1;
+            try {
+              const told = how();
+              look(path, told);
+              if (told instanceof Promise) told.then((kept) => look(path, kept), (thrown) => look(path, thrown));
+            } catch (error) {
+              look(path, error);
+            }
+          }
+        }
+      }
+      return calls;
+    })()`);
+    assert.ok(Number(calls) > 3_000, String(calls));
+    // Its promises, too; what waits for ever is not waited for.
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    assert.deepEqual(evaluate('foreign.join()'), '');
   });
 
   test('a program cannot have frames of the host by Error.prepareStackTrace', () => {

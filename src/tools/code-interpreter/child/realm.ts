@@ -96,6 +96,10 @@ export function bootRealm(host: Host, options: RealmOptions, interpreter: () => 
   Object.defineProperty(Error, 'prepareStackTrace', { value: undefined, writable: false, configurable: false });
   Object.defineProperty(globalThis, 'Error', { value: Error, writable: false, configurable: false });
 
+  // These fail with errors of the host's making, whatever they are given.
+  const wasm: object = Reflect.get(globalThis, 'WebAssembly') as object;
+  for (const name of ['compileStreaming', 'instantiateStreaming']) Reflect.deleteProperty(wasm, name);
+
   const timers = new Map<number, () => void>();
   let lastTimer = 0;
   const later = (work: () => void, ms = 0): number => {
@@ -141,7 +145,7 @@ export function bootRealm(host: Host, options: RealmOptions, interpreter: () => 
     }
     if (options.wheelNames.length > 0) {
       await python.loadPackage(
-        options.wheelNames.map((name) => `wheels/${name}`),
+        Array.from(options.wheelNames, (name) => `wheels/${name}`),
         { checkIntegrity: false, messageCallback: () => undefined, errorCallback: (text: string) => note(text) },
       );
     }

@@ -17,7 +17,9 @@ const NODE = '/node';
 
 /**
  * Builds the root, within namespaces of its own: an empty file system in memory, on which files and folders are put that can
- * be read only. Arguments: the place, the programs mount and mkdir, pairs of from and to, `--`, what runs then.
+ * be read only. Arguments: the place, the programs mount and mkdir, pairs of from and to, `--`, what runs then. The shell waits for
+ * it: as the first process of the namespace it takes all others with it, and what ends it with the service stays in force for it,
+ * where a process that becomes another user loses that.
  */
 const BUILD_ROOT = `set -eu
 root=$1 mount=$2 mkdir=$3
@@ -32,7 +34,9 @@ while [ "$1" != -- ]; do
 done
 shift
 "$mount" -o remount,bind,ro,nosuid,nodev "$root"
-exec "$@"`;
+code=0
+"$@" || code=$?
+exit "$code"`;
 
 /**
  * By what every Linux has (util-linux): namespaces for mounts, processes, network, IPC and names, a root with nothing but the
