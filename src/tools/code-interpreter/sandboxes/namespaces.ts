@@ -18,6 +18,9 @@ const NODE = '/node';
 /**
  * Builds the root, within namespaces of its own: an empty file system in memory, on which files and folders are put that can
  * be read only. Arguments: the place, the programs mount and mkdir, pairs of from and to, `--`, what runs then.
+ *
+ * It stays and waits: it is the first process of its namespace, and dies with whoever made that. The process that it starts would
+ * not, as the kernel forgets that wish where a process takes another user; with the first one all others are ended.
  */
 const BUILD_ROOT = `set -eu
 root=$1 mount=$2 mkdir=$3
@@ -32,7 +35,7 @@ while [ "$1" != -- ]; do
 done
 shift
 "$mount" -o remount,bind,ro,nosuid,nodev "$root"
-exec "$@"`;
+"$@" || exit "$?"`;
 
 /**
  * By what every Linux has (util-linux): namespaces for mounts, processes, network, IPC and names, a root with nothing but the
