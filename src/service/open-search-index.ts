@@ -1,6 +1,5 @@
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import type { Config } from '../config/config.ts';
-import type { ReadPage } from '../core/server-tools.ts';
 import type { Log } from '../core/telemetry.ts';
 import { createExtract } from '../documents/extract.ts';
 import { createQuickExtract } from '../documents/extract-quickly.ts';
@@ -11,6 +10,7 @@ import { createSearchIndex, type SearchIndex } from '../resources/search-index/s
 import { engineSettingsOf } from './engine-settings.ts';
 import { createIndexVectors } from './index-vectors.ts';
 import { createModelEngines } from './model-engines.ts';
+import { openSearch } from './open-search.ts';
 import { openCatalogue, openDatabase, openRuntimes, openWeights } from './parts.ts';
 
 export interface OpenedSearchIndex {
@@ -23,16 +23,14 @@ export interface OpenSearchIndexNeeds {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Of what goes wrong meanwhile and ends nothing. */
   readonly log: Pick<Log, 'warn'>;
-  /** Absent: addresses are not read. */
-  readonly readPage?: ReadPage;
 }
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** The local index for a command, with an engine of its own for vectors: no running service is needed. */
+/** The local index for a command, with an engine of its own for vectors and its own way to pages: no running service is needed. */
 export async function openSearchIndex(
   config: Config,
-  { environment, log, readPage }: OpenSearchIndexNeeds,
+  { environment, log }: OpenSearchIndexNeeds,
 ): Promise<OpenedSearchIndex> {
   const catalogue = createReplaceableCatalogue(await openCatalogue(config));
   const weights = openWeights(config, environment);
@@ -41,15 +39,19 @@ export async function openSearchIndex(
   const settings = await engineSettingsOf(config, needs);
   const store = await openDatabase(config);
   const engines = createModelEngines({ ...needs, ...settings });
+  const extract = createExtract();
+  // Nothing is searched by it: that providers lack their keys is no matter here.
+  const pages = openSearch({ config, environment, extract, clock: systemClock, log: SILENT });
   const parts = {
     store,
     clock: systemClock,
     embed: createIndexVectors({ catalogue, engines, priority: 'background' }),
   };
   return {
-    operator: createSearchIndexOperator({ ...parts, readPage, extract: createQuickExtract(createExtract()) }),
+    operator: createSearchIndexOperator({ ...parts, readPage: pages.readPage, extract: createQuickExtract(extract) }),
     search: createSearchIndex({ ...parts, log }),
     async close() {
+      await pages.close();
       await engines.close();
       await store.close();
     },

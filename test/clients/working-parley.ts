@@ -4,10 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createExtract } from '../../src/documents/extract.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { playedEngines } from '../../src/service/__fixtures__/played-engines.ts';
-import { openSearch } from '../../src/service/open-search.ts';
 import { openSearchIndex } from '../../src/service/open-search-index.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Parley } from './harness.ts';
@@ -88,11 +85,9 @@ export async function startWorkingParley(): Promise<WorkingParley> {
 
 /** As `parley index add` does it. */
 async function fillIndex(config: ReturnType<typeof loadConfig>['config'], sources: readonly string[]): Promise<void> {
-  const { readPage, close } = openSearch({ config, environment: {}, extract: createExtract(), clock: systemClock, log: LOG });
-  const index = await openSearchIndex(config, { environment: {}, log: LOG, readPage });
+  const index = await openSearchIndex(config, { environment: {}, log: LOG });
   await index.operator.add({ sources }, { signal: AbortSignal.timeout(60_000) });
   await index.close();
-  await close();
 }
 
 const QUESTIONER = '<|im_start|>user\n';

@@ -7,25 +7,43 @@ import type { Script, Step } from './scripted-engine.ts';
  * without messages says first, is the script when it begins with `script:` and a JSON list, e.g.
  * `script:["Hel","lo",{"delayMs":50},{"repeat":"x ","times":64,"perTick":1},{"fail":"engine-failed"},{"hang":true}]`; or
  * else the last line of it that does, as where a client or a tool puts words around. Any other text is echoed word by word.
+ *
+ * Where an answer takes several runs, each has its part: `{"when":"gave: 42","say":["It is 42."]}` is played, and nothing else of
+ * the list, in runs whose prompt has these words beside the script. The first that fits counts; what has no `when` is for all others.
  */
 export const promptScript: Script = (request) => {
-  const text = lastUserText(request);
-  const list = scriptOf(text);
-  if (!list) return [{ type: 'tokens', tokens: `You said: ${text}`.match(/\s*\S+/g) ?? [] }];
-  return list.flatMap(toSteps);
+  const prompt = promptOf(request);
+  const text = lastUserText(request, prompt);
+  const script = scriptOf(text);
+  if (!script) return [{ type: 'tokens', tokens: `You said: ${text}`.match(/\s*\S+/g) ?? [] }];
+  const beside = prompt.replaceAll(script.text, '');
+  const fitting = script.list.map(partOf).find((part) => part && beside.includes(part.when));
+  return (fitting?.say ?? script.list.filter((item) => !partOf(item))).flatMap(toSteps);
 };
 
 const MARK = 'script:';
 
-function scriptOf(text: string): unknown[] | undefined {
-  if (text.startsWith(MARK)) return parseList(text.slice(MARK.length));
+function scriptOf(text: string): { readonly text: string; readonly list: readonly unknown[] } | undefined {
   const line = text.split('\n').findLast((each) => each.startsWith(MARK));
-  return line === undefined ? undefined : parseList(line.slice(MARK.length));
+  for (const each of [text.startsWith(MARK) ? text : undefined, line]) {
+    const list = each === undefined ? undefined : parseList(each.slice(MARK.length));
+    if (each !== undefined && list) return { text: each, list };
+  }
+  return undefined;
 }
 
-function lastUserText({ input }: EngineRequest): string {
+/** What is for some runs only. */
+function partOf(item: unknown): { readonly when: string; readonly say: readonly unknown[] } | undefined {
+  if (typeof item !== 'object' || item === null) return undefined;
+  const { when, say } = item as Record<string, unknown>;
+  return typeof when === 'string' && Array.isArray(say) ? { when, say } : undefined;
+}
+
+const promptOf = ({ input }: EngineRequest): string =>
+  input.type === 'segments' ? input.segments.map((segment) => segment.text).join('') : '';
+
+function lastUserText({ input }: EngineRequest, prompt: string): string {
   if (input.type !== 'segments') return '';
-  const prompt = input.segments.map((segment) => segment.text).join('');
   const from = prompt.lastIndexOf('<|im_start|>user\n');
   const to = prompt.indexOf('<|im_end|>', from);
   if (from < 0) return input.segments.find(({ special }) => !special)?.text ?? '';

@@ -147,6 +147,22 @@ describe('the local index', () => {
     assert.deepEqual(countsOf(await index.operator.refresh('list', watch)), { ...NONE, unchanged: 1, removed: 1 });
   });
 
+  it('keeps no new collection of which nothing could be read, and any other', async () => {
+    const sources = ['https://a.test/gone'];
+    const names = async () => (await index.operator.list()).map(({ name }) => name);
+    assert.deepEqual(countsOf((await add({ sources })).report), { ...NONE, failed: 1 });
+    assert.deepEqual(await names(), []);
+    await assert.rejects(index.operator.add({ sources }, { signal: AbortSignal.abort(new Error('stopped')) }), /stopped/);
+    assert.deepEqual(await names(), []);
+    pages.set('https://a.test/one', { title: 'One', passage: 'The whale sings.' });
+    await add({ sources: ['https://a.test/one', ...sources] });
+    await add({ sources: ['https://a.test/other'], name: 'a.test' });
+    assert.deepEqual(await names(), ['a.test']);
+    await index.write('empty/skipped.bin', '');
+    await add({ sources: [join(index.folder, 'empty')] });
+    assert.deepEqual(await names(), ['a.test', 'empty']);
+  });
+
   it('adds to a collection that is named, and takes no name of another one by itself', async () => {
     await index.write('docs/a.md', 'apple words');
     await index.write('other/docs/a.md', 'berry words');

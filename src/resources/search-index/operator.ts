@@ -35,7 +35,10 @@ export function createSearchIndexOperator(needs: SearchIndexOperatorNeeds): Sear
   };
 
   /** The collection of that name as it is to be: a new one, or the one there is with more sources. */
-  const joined = async (wish: AddWish, sources: readonly IndexSource[]): Promise<IndexCollection> => {
+  const joined = async (
+    wish: AddWish,
+    sources: readonly IndexSource[],
+  ): Promise<{ readonly collection: IndexCollection; readonly isNew: boolean }> => {
     const [first] = sources;
     if (!first) throw refusal('source', 'Say what to add: a folder, a file or an address.');
     const name = wish.name ?? labelOf(first);
@@ -53,7 +56,7 @@ export function createSearchIndexOperator(needs: SearchIndexOperatorNeeds): Sear
       refreshedAt: undefined,
     };
     checkLabels(sources);
-    if (await store.indexCollections.insert(draft)) return draft;
+    if (await store.indexCollections.insert(draft)) return { collection: draft, isNew: true };
     const known = await found(name);
     for (const field of ['domain', 'workspace'] as const) {
       if (wish[field] === undefined || wish[field] === known[field]) continue;
@@ -62,7 +65,7 @@ export function createSearchIndexOperator(needs: SearchIndexOperatorNeeds): Sear
       );
     }
     const more = sources.filter((source) => !known.sources.some((other) => isSame(source, other)));
-    if (more.length === 0) return known;
+    if (more.length === 0) return { collection: known, isNew: false };
     if (wish.name === undefined)
       throw conflict(
         `There is a collection ${name} of other documents: say --name ${name} to add to it, or another one.`,
@@ -70,7 +73,7 @@ export function createSearchIndexOperator(needs: SearchIndexOperatorNeeds): Sear
     const all = [...known.sources, ...more];
     checkLabels(all);
     await store.indexCollections.setSources(name, all);
-    return { ...known, sources: all };
+    return { collection: { ...known, sources: all }, isNew: false };
   };
 
   return {
@@ -79,8 +82,17 @@ export function createSearchIndexOperator(needs: SearchIndexOperatorNeeds): Sear
         throw refusal('domain', 'A domain is a word of small letters, digits, _ and -, such as weather.');
       if (wish.workspace !== undefined && !isWorkspaceName(wish.workspace))
         throw refusal('workspace', `${wish.workspace} is no name of a workspace.`);
-      const collection = await joined(wish, await parseSources(wish.sources));
-      return { name: collection.name, report: await refresh(collection, watch) };
+      const { collection, isNew } = await joined(wish, await parseSources(wish.sources));
+      const { name } = collection;
+      let isRead = false;
+      try {
+        const report = await refresh(collection, watch);
+        isRead = report.failed === 0;
+        return { name, report };
+      } finally {
+        // An address that was mistyped leaves nothing behind. What holds a document stays.
+        if (isNew && !isRead) await store.indexCollections.remove(name);
+      }
     },
     refresh: async (name, watch) => await refresh(await found(name), watch),
     async list() {

@@ -61,7 +61,8 @@ export interface AddWish {
 /** The operator's side of the local index. */
 export interface SearchIndexOperator {
   /**
-   * Makes a collection, or adds to the one of that name, and reads all of its sources.
+   * Makes a collection, or adds to the one of that name, and reads all of its sources. A new one of which nothing could be read
+   * is not kept.
    *
    * @throws ServiceError `invalid-request`, `conflict` for a name that is another collection's; or the signal's reason:
    * what was read until then is there.
