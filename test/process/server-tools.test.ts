@@ -113,7 +113,10 @@ const FOUND = `How tall is it?\n${says(searchesFor('lighthouse of Brenwick'), 'T
 async function compute(parley: Parley): Promise<void> {
   const asked = says(...computes('print(1234 * 5678)', 'It is 7006652.'));
   const text = await (await ask(parley, asked, COMPUTING, { isStreamed: true })).text();
-  assert.match(text, /"tool_info":\[\{"code_interpreter":\{"code":"print\(1234 \* 5678\)"\},"type":"code_interpreter"\}\]/);
+  assert.match(
+    text,
+    /"tool_info":\[\{"code_interpreter":\{"code":"print\(1234 \* 5678\)"\},"type":"code_interpreter"\}\]/,
+  );
   assert.match(text, /"content":"It is 7006652\."/);
 }
 
@@ -133,7 +136,9 @@ function processesBelow(pid: number): readonly number[] {
 
 function parentOf(pid: number): number | undefined {
   try {
-    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
     return state === 'Z' ? undefined : Number(parent);
   } catch {
     return undefined;
@@ -142,7 +147,9 @@ function parentOf(pid: number): number | undefined {
 
 const isAlive = (pid: number): boolean => parentOf(pid) !== undefined;
 
-async function toolsOf(parley: Parley): Promise<readonly { readonly tool: string; readonly state: string; readonly reason?: string }[]> {
+async function toolsOf(
+  parley: Parley,
+): Promise<readonly { readonly tool: string; readonly state: string; readonly reason?: string }[]> {
   const ready: unknown = await (await fetch(`${parley.address}/ready`)).json();
   return (ready as { readonly tools: readonly { readonly tool: string; readonly state: string }[] }).tools;
 }
@@ -174,7 +181,15 @@ for (const workers of [1, 2])
       const told = await interpreterOf(parley);
       if (told?.state !== 'on') offReason = told?.reason ?? 'the interpreter is off';
       const env = { ...process.env, PARLEY_SEARCH_PAGES_ALLOW: '127.0.0.1' };
-      const args = ['--disable-warning=ExperimentalWarning', CLI, 'index', 'add', `${web.url}/brenwick`, '--data', parley.data];
+      const args = [
+        '--disable-warning=ExperimentalWarning',
+        CLI,
+        'index',
+        'add',
+        `${web.url}/brenwick`,
+        '--data',
+        parley.data,
+      ];
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });
       assert.match(stdout, /^127\.0\.0\.1: 1 added/);
     });
@@ -189,7 +204,10 @@ for (const workers of [1, 2])
         tools.map(({ tool }) => tool),
         ['web search', 'code interpreter'],
       );
-      assert.match(parley.output(), /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|unproven)/);
+      assert.match(
+        parley.output(),
+        /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|unproven)/,
+      );
     });
 
     test('an answer rests on what a command has put into the index', async () => {
@@ -208,7 +226,9 @@ for (const workers of [1, 2])
       await until('the search has begun', { withinMs: 20_000 }, async () => (web.searches() > 0 ? true : undefined));
       gone.abort();
       await answer;
-      await until('nobody searches', { withinMs: GONE_WITHIN_MS }, async () => (web.searches() === 0 ? true : undefined));
+      await until('nobody searches', { withinMs: GONE_WITHIN_MS }, async () =>
+        web.searches() === 0 ? true : undefined,
+      );
     });
 
     test('a caller who goes ends the program', async (context) => {
@@ -223,8 +243,15 @@ for (const workers of [1, 2])
   });
 
 /** A program without an end. @returns its processes. */
-async function startEndless(parley: Parley, before: ReadonlySet<number>, signal: AbortSignal): Promise<readonly number[]> {
-  const answer = await ask(parley, says(...computes('while True: pass', 'Never.')), COMPUTING, { isStreamed: true, signal });
+async function startEndless(
+  parley: Parley,
+  before: ReadonlySet<number>,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const answer = await ask(parley, says(...computes('while True: pass', 'Never.')), COMPUTING, {
+    isStreamed: true,
+    signal,
+  });
   assert.equal(answer.status, 200);
   let text = '';
   const decoder = new TextDecoder();
