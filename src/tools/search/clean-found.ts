@@ -18,9 +18,12 @@ export type SearchResult = Found['results'][number];
 const INDEX_ADDRESS = /^parley-index:[^\s\p{Cc}]+$/u;
 
 /** Results with nothing in them that callers do not expect, each of them bounded; those without a usable address are dropped. */
-export function cleanResults(results: readonly SearchResult[]): readonly SearchResult[] {
+export function cleanResults(
+  results: readonly SearchResult[],
+  { isOwn }: { readonly isOwn: boolean },
+): readonly SearchResult[] {
   return results.slice(0, SEARCH_PROVIDER_RESULTS_MAX).flatMap((result) => {
-    const url = cleanAddress(result.url);
+    const url = isOwn && isOwnAddress(result.url) ? result.url : webAddress(result.url, SEARCH_URL_CHARS_MAX);
     if (url === undefined) return [];
     const { publishedAt } = result;
     const passage = plainText(result.passage, SEARCH_PASSAGE_CHARS_MAX);
@@ -53,11 +56,10 @@ export function cleanFindings(found: Found, domain?: string): readonly DomainFin
   const own = found.findings.slice(0, SEARCH_FINDINGS_MAX).map(({ text }) => plainText(text, SEARCH_FINDING_CHARS_MAX));
   const texts = own.some((text) => text !== '')
     ? own.filter((text) => text !== '')
-    : cleanResults(found.results).map(({ title, passage, url }) =>
+    : cleanResults(found.results, { isOwn: false }).map(({ title, passage, url }) =>
         cutText([title, passage, url].join('\n'), SEARCH_FINDING_CHARS_MAX),
       );
   return texts.slice(0, SEARCH_FINDINGS_MAX).map((text) => ({ domain, text }));
 }
 
-const cleanAddress = (url: string): string | undefined =>
-  url.length <= SEARCH_URL_CHARS_MAX && INDEX_ADDRESS.test(url) ? url : webAddress(url, SEARCH_URL_CHARS_MAX);
+const isOwnAddress = (url: string): boolean => url.length <= SEARCH_URL_CHARS_MAX && INDEX_ADDRESS.test(url);

@@ -6,8 +6,11 @@ export interface SearchProvider {
   readonly name: string;
   /** Such as `weather`: asked only where a caller wishes for domains, and what it finds becomes findings. Absent: the web. */
   readonly domain?: string;
-  /** Of the web, with documents of domains beside it: asked for these where a caller wishes for domains, whoever answers first. */
-  readonly hasDomains?: boolean;
+  /**
+   * Documents of our own: no other provider may name their addresses (`parley-index:`). Some may be of domains: it is asked for
+   * these where a caller wishes for domains, whoever answers first.
+   */
+  readonly isOwn?: boolean;
   /**
    * May return more, other or older results than asked for: what `query` demands is enforced on what every provider returns.
    *

@@ -149,7 +149,7 @@ describe('a provider of the web with documents of domains beside it', () => {
       { domain: 'stock', text: '<b>12 up</b>' },
       { domain: ' ', text: 'of none' },
     ];
-    const index = { ...providerOf('index', () => ({ results: [resultOf(B)], findings })), hasDomains: true };
+    const index = { ...providerOf('index', () => ({ results: [resultOf(B)], findings })), isOwn: true };
     const search = createSearch({ providers: [providerOf('web', () => foundOf(A)), index], log: keptLog() });
     for (const breadth of ['first', 'all'] as const) {
       assert.deepEqual((await search(queryOf({ breadth }), NEVER)).findings, []);
@@ -206,8 +206,10 @@ describe('what comes out of a search', () => {
       ].map((url) => resultOf(url)),
       resultOf('parley-index:doc_1', { title: '', icon: 'https://a.example/i.png' }),
     ];
-    const providers = [providerOf('any', () => ({ results, findings: [] }))];
-    const found = await createSearch({ providers, log: keptLog() })(queryOf(), NEVER);
+    const own = { ...providerOf('own', () => ({ results, findings: [] })), isOwn: true };
+    const found = await createSearch({ providers: [own], log: keptLog() })(queryOf(), NEVER);
+    const other = createSearch({ providers: [providerOf('other', () => ({ results, findings: [] }))], log: keptLog() });
+    assert.deepEqual(urlsOf(await other(queryOf(), NEVER)), ['https://a.example/x'], 'others name no document of ours');
     assert.deepEqual(found.results, [
       {
         title: 'Tides & moons',

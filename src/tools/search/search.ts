@@ -42,20 +42,23 @@ const NOTHING: Found = { results: [], findings: [] };
 export function createSearch({ providers, log, clock = systemClock, timeouts = {} }: SearchOptions): Search {
   const { providerMs = SEARCH_PROVIDER_MS_MAX, wholeMs = SEARCH_MS_MAX } = timeouts;
   const web = providers.filter(({ domain }) => domain === undefined);
-  const domains = providers.filter(({ domain, hasDomains }) => domain !== undefined || hasDomains === true);
+  const domains = providers.filter(({ domain, isOwn }) => domain !== undefined || isOwn === true);
   /** Until when a provider that said so is left alone, by the monotonic clock. */
   const resting = new Map<string, number>();
 
   /** What is found for a query that wishes for domains is theirs alone. */
   const ask = async (provider: SearchProvider, query: SearchQuery, { caller, whole }: Signals): Promise<Answer> => {
-    const { name, domain } = provider;
+    const { name, domain, isOwn = false } = provider;
     if ((resting.get(name) ?? 0) > clock.monotonic()) return undefined;
     const abort = linkedAbort(whole);
     const timer = setTimeout(() => abort.abort(tookTooLong(providerMs)), providerMs);
     try {
       const found = await unlessAborted(provider.search(query, abort.signal), abort.signal);
       if (query.withDomains) return { results: [], findings: cleanFindings(found, domain) };
-      return { results: cleanResults(found.results).filter(createQueryRules(query, clock.now())), findings: [] };
+      return {
+        results: cleanResults(found.results, { isOwn }).filter(createQueryRules(query, clock.now())),
+        findings: [],
+      };
     } catch (thrown) {
       caller.throwIfAborted();
       const { kind, message, retryAfterSeconds } = ServiceError.from(thrown);
