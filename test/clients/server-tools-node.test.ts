@@ -267,7 +267,11 @@ describe('clients for Node that let the model use what runs here', () => {
     test('make sure of a search that is forced, and of none else', async () => {
       const talk = { ...ASKED, messages: [{ role: 'user' as const, content: 'Hello, first program!' }] };
       const tools = ASKED.tools.slice(0, 1);
-      const forced = await anthropic.messages.create({ ...talk, tools, tool_choice: { type: 'tool', name: 'web_search' } });
+      const forced = await anthropic.messages.create({
+        ...talk,
+        tools,
+        tool_choice: { type: 'tool', name: 'web_search' },
+      });
       assert.equal(forced.content[0]?.type, 'server_tool_use');
       const free = await anthropic.messages.create({ ...talk, tools });
       assert.deepEqual(
@@ -295,7 +299,10 @@ describe('clients for Node that let the model use what runs here', () => {
       const program = ASKED.tools.slice(2);
       const [plain, offered] = [await count({}), await count({ tools: program })];
       assert.ok(offered.data.input_tokens > plain.data.input_tokens + 10);
-      const { data, response } = await count({ tools: [own, ...program], tool_choice: { type: 'tool', name: own.name } });
+      const { data, response } = await count({
+        tools: [own, ...program],
+        tool_choice: { type: 'tool', name: own.name },
+      });
       assert.equal(decodeURIComponent(response.headers.get('x-parley-ignored') ?? ''), 'tools[1]');
       assert.ok(data.input_tokens < offered.data.input_tokens + 10);
     });
@@ -314,4 +321,6 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value).repl
 
 /** Names of the calls that a prompt tells, in their order; the one of the description is no call. */
 const callsIn = (prompt: string): string[] =>
-  [...prompt.matchAll(/<tool_call>\n\{"name": ?"(\w+)"/g)].map(([, name = '']) => name).filter((name) => name !== 'NAME');
+  [...prompt.matchAll(/<tool_call>\n\{"name": ?"(\w+)"/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => name !== 'NAME');

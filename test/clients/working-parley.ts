@@ -97,7 +97,9 @@ function said(prompt: string): readonly string[] {
   if (prompt.includes('You sort messages'))
     return [
       JSON.stringify(
-        prompt.slice(prompt.lastIndexOf(QUESTIONER)).includes('Who ') ? { message: 'asks for facts', search: 'first program' } : { message: 'is talk', search: '' },
+        prompt.slice(prompt.lastIndexOf(QUESTIONER)).includes('Who ')
+          ? { message: 'asks for facts', search: 'first program' }
+          : { message: 'is talk', search: '' },
       ),
     ];
   if (prompt.includes('say what is next'))

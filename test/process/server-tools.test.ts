@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startParley } from '../clients/harness.ts';
@@ -113,7 +114,10 @@ const FOUND = `How tall is it?\n${says(searchesFor('lighthouse of Brenwick'), 'T
 async function compute(parley: Parley): Promise<void> {
   const asked = says(...computes('print(1234 * 5678)', 'It is 7006652.'));
   const text = await (await ask(parley, asked, COMPUTING, { isStreamed: true })).text();
-  assert.match(text, /"tool_info":\[\{"code_interpreter":\{"code":"print\(1234 \* 5678\)"\},"type":"code_interpreter"\}\]/);
+  assert.match(
+    text,
+    /"tool_info":\[\{"code_interpreter":\{"code":"print\(1234 \* 5678\)"\},"type":"code_interpreter"\}\]/,
+  );
   assert.match(text, /"content":"It is 7006652\."/);
 }
 
@@ -133,7 +137,9 @@ function processesBelow(pid: number): readonly number[] {
 
 function parentOf(pid: number): number | undefined {
   try {
-    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
     return state === 'Z' ? undefined : Number(parent);
   } catch {
     return undefined;
@@ -142,7 +148,9 @@ function parentOf(pid: number): number | undefined {
 
 const isAlive = (pid: number): boolean => parentOf(pid) !== undefined;
 
-async function toolsOf(parley: Parley): Promise<readonly { readonly tool: string; readonly state: string; readonly reason?: string }[]> {
+async function toolsOf(
+  parley: Parley,
+): Promise<readonly { readonly tool: string; readonly state: string; readonly reason?: string }[]> {
   const ready: unknown = await (await fetch(`${parley.address}/ready`)).json();
   return (ready as { readonly tools: readonly { readonly tool: string; readonly state: string }[] }).tools;
 }
@@ -174,7 +182,15 @@ for (const workers of [1, 2])
       const told = await interpreterOf(parley);
       if (told?.state !== 'on') offReason = told?.reason ?? 'the interpreter is off';
       const env = { ...process.env, PARLEY_SEARCH_PAGES_ALLOW: '127.0.0.1' };
-      const args = ['--disable-warning=ExperimentalWarning', CLI, 'index', 'add', `${web.url}/brenwick`, '--data', parley.data];
+      const args = [
+        '--disable-warning=ExperimentalWarning',
+        CLI,
+        'index',
+        'add',
+        `${web.url}/brenwick`,
+        '--data',
+        parley.data,
+      ];
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });
       assert.match(stdout, /^127\.0\.0\.1: 1 added/);
     });
@@ -189,7 +205,10 @@ for (const workers of [1, 2])
         tools.map(({ tool }) => tool),
         ['web search', 'code interpreter'],
       );
-      assert.match(parley.output(), /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|unproven)/);
+      assert.match(
+        parley.output(),
+        /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|unproven)/,
+      );
     });
 
     test('an answer rests on what a command has put into the index', async () => {
@@ -208,7 +227,9 @@ for (const workers of [1, 2])
       await until('the search has begun', { withinMs: 20_000 }, async () => (web.searches() > 0 ? true : undefined));
       gone.abort();
       await answer;
-      await until('nobody searches', { withinMs: GONE_WITHIN_MS }, async () => (web.searches() === 0 ? true : undefined));
+      await until('nobody searches', { withinMs: GONE_WITHIN_MS }, async () =>
+        web.searches() === 0 ? true : undefined,
+      );
     });
 
     test('a caller who goes ends the program', async (context) => {
@@ -223,8 +244,15 @@ for (const workers of [1, 2])
   });
 
 /** A program without an end. @returns its processes. */
-async function startEndless(parley: Parley, before: ReadonlySet<number>, signal: AbortSignal): Promise<readonly number[]> {
-  const answer = await ask(parley, says(...computes('while True: pass', 'Never.')), COMPUTING, { isStreamed: true, signal });
+async function startEndless(
+  parley: Parley,
+  before: ReadonlySet<number>,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const answer = await ask(parley, says(...computes('while True: pass', 'Never.')), COMPUTING, {
+    isStreamed: true,
+    signal,
+  });
   assert.equal(answer.status, 200);
   let text = '';
   const decoder = new TextDecoder();
@@ -238,26 +266,29 @@ async function startEndless(parley: Parley, before: ReadonlySet<number>, signal:
   return running;
 }
 
-describe('a service that ends', () => {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const)
-    test(`by ${signal} leaves no process of a program`, async (context) => {
-      const parley = await startParley({
-        engine: 'scripted',
-        env: { PARLEY_CODE_INTERPRETER_WARM: '1', PARLEY_SHUTDOWN_GRACE_MS: '500' },
-      });
-      const told = await interpreterOf(parley);
-      const gone = new AbortController();
-      let running: readonly number[] = [];
-      try {
-        if (told?.state === 'on') await startEndless(parley, new Set(), gone.signal);
-        running = processesBelow(parley.pid);
-        if (signal === 'SIGKILL') process.kill(parley.pid, 'SIGKILL');
-      } finally {
-        if (signal === 'SIGTERM') await parley.stop();
-        else await rm(parley.data, { recursive: true, force: true });
-        gone.abort();
-      }
-      await until('they are gone', { withinMs: 5_000 }, async () => (running.some(isAlive) ? undefined : true));
-      if (told?.state !== 'on') return context.skip(told?.reason ?? 'the interpreter is off');
-    });
+describe('a service', () => {
+  test('that is stopped leaves no process of a program', (context) => endWhileComputing('SIGTERM', context));
+  test('that is killed leaves no process of a program', (context) => endWhileComputing('SIGKILL', context));
 });
+
+async function endWhileComputing(signal: 'SIGTERM' | 'SIGKILL', context: TestContext): Promise<void> {
+  const parley = await startParley({
+    engine: 'scripted',
+    env: { PARLEY_CODE_INTERPRETER_WARM: '1', PARLEY_SHUTDOWN_GRACE_MS: '500' },
+  });
+  const gone = new AbortController();
+  let told: Awaited<ReturnType<typeof interpreterOf>>;
+  let running: readonly number[] = [];
+  try {
+    told = await interpreterOf(parley);
+    if (told?.state === 'on') await startEndless(parley, new Set(), gone.signal);
+    running = processesBelow(parley.pid);
+    if (signal === 'SIGKILL') process.kill(parley.pid, 'SIGKILL');
+  } finally {
+    if (signal === 'SIGTERM') await parley.stop();
+    else await rm(parley.data, { recursive: true, force: true });
+    gone.abort();
+  }
+  await until('they are gone', { withinMs: 5_000 }, async () => (running.some(isAlive) ? undefined : true));
+  if (told?.state !== 'on') context.skip(told?.reason ?? 'the interpreter is off');
+}

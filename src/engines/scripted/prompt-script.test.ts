@@ -20,14 +20,20 @@ function play(...users: readonly string[]): string {
 }
 
 test('the last message is the script, whole or in a line of its own, wherever that stands', () => {
-  for (const text of ['script:["a","b"]', 'script:[\n"a",\n"b"\n]', 'Hear:\nscript:["a","b"]', 'script:["a","b"]\n\nAnd so on.'])
+  for (const text of [
+    'script:["a","b"]',
+    'script:[\n"a",\n"b"\n]',
+    'Hear:\nscript:["a","b"]',
+    'script:["a","b"]\n\nAnd so on.',
+  ])
     assert.equal(play('script:["x"]', text), 'ab');
   assert.equal(play('script:["x"]', 'Hello'), 'You said: Hello');
   assert.equal(play('script:no list'), 'You said: script:no list');
 });
 
 test('parts of a script are for the runs whose prompts have their words, beside the script itself', () => {
-  const script = 'script:[{"when":"gave: 42","say":["It is ","42."]},{"when":"gave","say":["What?"]},"Com",{"delayMs":1},"pute"]';
+  const script =
+    'script:[{"when":"gave: 42","say":["It is ","42."]},{"when":"gave","say":["What?"]},"Com",{"delayMs":1},"pute"]';
   assert.equal(play(script), 'Com(delay)pute');
   assert.equal(play('Once it gave: 42.', script), 'It is 42.');
   assert.equal(play(`${script}\n\nprogram gave: 7`), 'What?');

@@ -360,7 +360,10 @@ describe('agent-max', () => {
       const { urls, blocks, prompt } = await read(tools, 'https://evil.example/');
       assert.equal(urls.length, 1);
       const [, call] = blocks;
-      assert.equal(call?.type === 'server-call' && call.result.type === 'page' && call.result.failure?.code, 'not-allowed');
+      assert.equal(
+        call?.type === 'server-call' && call.result.type === 'page' && call.result.failure?.code,
+        'not-allowed',
+      );
       assert.ok(!prompt.includes('1200 sculptures'));
     }
   });
@@ -371,9 +374,7 @@ describe('agent-max', () => {
       results: () => [ORSAY],
       readPage: async () => ({ ...page, url: 'https://www.example.com/en/orsay' }),
     });
-    const { choices } = await collect(
-      (await hands.generate({ search: { ...SEARCH, strategy: 'agent-max' } })).batches,
-    );
+    const { choices } = await collect((await hands.generate({ search: { ...SEARCH, strategy: 'agent-max' } })).batches);
     const [, read] = choices[0]?.blocks ?? [];
     const source = read?.type === 'server-call' && read.result.type === 'page' ? read.result.source : undefined;
     assert.deepEqual([source?.index, source?.url, source?.passage], [1, ORSAY.url, page.passage]);

@@ -152,7 +152,10 @@ describe('the local index', () => {
     const names = async () => (await index.operator.list()).map(({ name }) => name);
     assert.deepEqual(countsOf((await add({ sources })).report), { ...NONE, failed: 1 });
     assert.deepEqual(await names(), []);
-    await assert.rejects(index.operator.add({ sources }, { signal: AbortSignal.abort(new Error('stopped')) }), /stopped/);
+    await assert.rejects(
+      index.operator.add({ sources }, { signal: AbortSignal.abort(new Error('stopped')) }),
+      /stopped/,
+    );
     assert.deepEqual(await names(), []);
     pages.set('https://a.test/one', { title: 'One', passage: 'The whale sings.' });
     await add({ sources: ['https://a.test/one', ...sources] });
