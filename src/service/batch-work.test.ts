@@ -159,6 +159,19 @@ describe('batches, through the whole service', () => {
     assert.equal(told[0]?.['workspace'], 'good');
   });
 
+  test('a line searches as a live request does', async () => {
+    const searching = { enable_search: true, search_options: { forced_search: true } };
+    const batch = await ended(
+      'search',
+      await create('search', [line('a', 'Who wrote it?', searching), line('b', 'Who wrote it?')]),
+    );
+    assert.deepEqual(batch.request_counts, counts(2, 2));
+    const texts = (await linesOf('search', batch.output_file_id)).map(({ response }) => JSON.stringify(response?.body));
+    // Nothing is in the index, which the model is told, and says again.
+    assert.match(texts[0] ?? '', /You said: A web search for what follows found nothing/);
+    assert.match(texts[1] ?? '', /You said: Who wrote it\?/);
+  });
+
   test('what is wrong with lines stands in the error file, in their order, and the others go on', async () => {
     const batch = await ended(
       'bad-lines',

@@ -7,6 +7,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { playedEngines } from '../../src/service/__fixtures__/played-engines.ts';
 import { openSearchIndex } from '../../src/service/open-search-index.ts';
 import { createService } from '../../src/service/service.ts';
+import type { Service } from '../../src/service/service.ts';
 import type { Parley } from './harness.ts';
 import { callOf } from './script.ts';
 
@@ -61,9 +62,10 @@ export async function startWorkingParley(): Promise<WorkingParley> {
     Object.keys(PAGES).map((path) => `${site}${path}`),
   );
   const { engines, prompts } = playedEngines({ contextTokens: 8_192, otherwise: said });
-  const service = await createService(config, { engines, log: LOG });
+  const service = await withInterpreter((level) =>
+    createService({ ...config, codeInterpreter: { ...config.codeInterpreter, level } }, { engines, log: LOG }),
+  );
   const [listening] = await service.listen();
-  await service.prepareTools();
   const address = listening?.url ?? '';
   return {
     ada: { url: `${site}/ada`, title: 'Ada Lovelace', passage: PASSAGE },
@@ -81,6 +83,18 @@ export async function startWorkingParley(): Promise<WorkingParley> {
       await rm(data, { recursive: true });
     },
   };
+}
+
+/** At the level that this machine can hold. */
+async function withInterpreter(open: (level: 'strict' | 'basic') => Promise<Service>): Promise<Service> {
+  const service = await open('strict');
+  await service.prepareTools();
+  const { tools } = await service.report();
+  if (!tools.some(({ tool, state }) => tool === 'code interpreter' && state === 'off')) return service;
+  await service.close();
+  const basic = await open('basic');
+  await basic.prepareTools();
+  return basic;
 }
 
 /** As `parley index add` does it. */

@@ -6,6 +6,7 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { after, before, describe, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startParley } from '../clients/harness.ts';
@@ -265,26 +266,29 @@ async function startEndless(
   return running;
 }
 
-describe('a service that ends', () => {
-  for (const signal of ['SIGTERM', 'SIGKILL'] as const)
-    test(`by ${signal} leaves no process of a program`, async (context) => {
-      const parley = await startParley({
-        engine: 'scripted',
-        env: { PARLEY_CODE_INTERPRETER_WARM: '1', PARLEY_SHUTDOWN_GRACE_MS: '500' },
-      });
-      const told = await interpreterOf(parley);
-      const gone = new AbortController();
-      let running: readonly number[] = [];
-      try {
-        if (told?.state === 'on') await startEndless(parley, new Set(), gone.signal);
-        running = processesBelow(parley.pid);
-        if (signal === 'SIGKILL') process.kill(parley.pid, 'SIGKILL');
-      } finally {
-        if (signal === 'SIGTERM') await parley.stop();
-        else await rm(parley.data, { recursive: true, force: true });
-        gone.abort();
-      }
-      await until('they are gone', { withinMs: 5_000 }, async () => (running.some(isAlive) ? undefined : true));
-      if (told?.state !== 'on') return context.skip(told?.reason ?? 'the interpreter is off');
-    });
+describe('a service', () => {
+  test('that is stopped leaves no process of a program', (context) => endWhileComputing('SIGTERM', context));
+  test('that is killed leaves no process of a program', (context) => endWhileComputing('SIGKILL', context));
 });
+
+async function endWhileComputing(signal: 'SIGTERM' | 'SIGKILL', context: TestContext): Promise<void> {
+  const parley = await startParley({
+    engine: 'scripted',
+    env: { PARLEY_CODE_INTERPRETER_WARM: '1', PARLEY_SHUTDOWN_GRACE_MS: '500' },
+  });
+  const gone = new AbortController();
+  let told: Awaited<ReturnType<typeof interpreterOf>>;
+  let running: readonly number[] = [];
+  try {
+    told = await interpreterOf(parley);
+    if (told?.state === 'on') await startEndless(parley, new Set(), gone.signal);
+    running = processesBelow(parley.pid);
+    if (signal === 'SIGKILL') process.kill(parley.pid, 'SIGKILL');
+  } finally {
+    if (signal === 'SIGTERM') await parley.stop();
+    else await rm(parley.data, { recursive: true, force: true });
+    gone.abort();
+  }
+  await until('they are gone', { withinMs: 5_000 }, async () => (running.some(isAlive) ? undefined : true));
+  if (told?.state !== 'on') context.skip(told?.reason ?? 'the interpreter is off');
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { openSearchIndex } from '../../src/service/open-search-index.ts';
+import { type Parley, startParley } from '../clients/harness.ts';
+import { makeCorpus } from '../corpus.ts';
+import { lacksWeights } from '../models-folder.ts';
+
+/** Packages by their names, and where their documents are. */
+const QUESTIONS: readonly (readonly [question: string, about: RegExp])[] = [
+  ['What is kysely?', /\/kysely\//],
+  ['What is robots-parser for?', /\/robots-parser\//],
+];
+
+interface Told {
+  readonly output: {
+    readonly search_info: {
+      readonly search_results: readonly { readonly index: number; readonly title: string; readonly url: string }[];
+    };
+    readonly choices: readonly { readonly message: { readonly content: string } }[];
+  };
+  readonly usage: { readonly plugins: unknown };
+}
+
+describe(
+  'a service of Qwen2.5-Coder 0.5B with two hundred documents in its index',
+  { skip: lacksWeights('svc-plus') },
+  () => {
+    let folder = '';
+    let parley: Parley;
+    let indexed: ReadonlySet<string> = new Set();
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'parley-search-service-'));
+      const { documents } = await makeCorpus(join(folder, 'packages'));
+      indexed = new Set(
+        documents.map((path) => `parley-index:packages/${path.split('/').map(encodeURIComponent).join('/')}`),
+      );
+      parley = await startParley({ env: { PARLEY_ENGINE_CONTEXT_TOKENS: '4096' } });
+      // By words alone: where no model for vectors is, none are made.
+      const env = { PARLEY_DATA: parley.data, PARLEY_MODELS_FOLDER: join(folder, 'none'), PARLEY_HUB_URL: 'off' };
+      const index = await openSearchIndex(loadConfig({ env }).config, {
+        environment: env,
+        log: { warn: () => undefined },
+      });
+      const sources = [join(folder, 'packages')];
+      const { report } = await index.operator.add({ sources }, { signal: AbortSignal.timeout(300_000) });
+      await index.close();
+      assert.ok(report.added >= 200, JSON.stringify(report));
+    });
+    after(async () => {
+      await parley?.stop();
+      await rm(folder, { recursive: true });
+    });
+
+    const ask = async (question: string): Promise<Told> => {
+      const answer = await fetch(`${parley.address}/api/v1/services/aigc/text-generation/generation`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'svc-plus',
+          input: { messages: [{ role: 'user', content: question }] },
+          parameters: {
+            result_format: 'message',
+            temperature: 0,
+            max_tokens: 60,
+            enable_search: true,
+            search_options: { forced_search: true, enable_source: true, enable_citation: true },
+          },
+        }),
+      });
+      const told: unknown = await answer.json();
+      assert.equal(answer.status, 200, JSON.stringify(told));
+      return told as Told;
+    };
+
+    it('tells documents that are indexed as its sources, and cites no others', async () => {
+      let cited = 0;
+      for (const [question, about] of QUESTIONS) {
+        const { output, usage } = await ask(question);
+        const results = output.search_info.search_results;
+        assert.ok(results.length > 0, question);
+        for (const { url, title } of results) assert.ok(indexed.has(url), `${title} ${url}`);
+        assert.ok(
+          results.some(({ url }) => about.test(url)),
+          `${question} ${JSON.stringify(results)}`,
+        );
+        const text = output.choices[0]?.message.content ?? '';
+        const marks = [...text.matchAll(/\[(\d+)\]/g)].map(([, number]) => Number(number));
+        for (const mark of marks)
+          assert.ok(
+            results.some(({ index }) => index === mark),
+            text,
+          );
+        cited += marks.length;
+        assert.deepEqual(usage.plugins, { search: { count: 1, strategy: 'turbo' } });
+      }
+      assert.ok(cited > 0, 'no sentence of any answer cites a source');
+    });
+
+    it('cites words that stand in what was found', async () => {
+      const client = new Anthropic({
+        baseURL: `${parley.address}/apps/anthropic`,
+        apiKey: parley.key,
+        authToken: null,
+      });
+      const { content } = await client.messages.create({
+        model: 'svc-plus',
+        max_tokens: 60,
+        messages: [{ role: 'user', content: 'What is kysely?' }],
+        tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }],
+        tool_choice: { type: 'tool', name: 'web_search' },
+      });
+      const found = content.flatMap((block) =>
+        block.type === 'web_search_tool_result' && Array.isArray(block.content)
+          ? block.content.map(({ url }) => url)
+          : [],
+      );
+      assert.ok(found.length > 0 && found.every((url) => indexed.has(url)), JSON.stringify(found));
+      const citations = content.flatMap((block) => (block.type === 'text' ? (block.citations ?? []) : []));
+      for (const citation of citations)
+        assert.ok(
+          citation.type === 'web_search_result_location' && found.includes(citation.url),
+          JSON.stringify(citation),
+        );
+    });
+  },
+);
