@@ -62,7 +62,7 @@ export interface RunningCodeInterpreter extends CodeInterpreter {
   close(): Promise<void>;
 }
 
-/** Below it, in bytes, nothing is kept ready: one process in reserve takes 200 MB. */
+/** Below it, in bytes, nothing is kept ready: one process in reserve takes 250 MB. */
 const WARM_MEMORY_BYTES = 4 * 2 ** 30;
 
 const OFF_REASON = 'the configuration says codeInterpreter.level: off';
