@@ -113,7 +113,8 @@ export function createGrammarGuard({ clock, cpuMs, isIdle, end }: GrammarGuardOp
         },
       };
       running.add(own);
-      timer ??= setInterval(look, LOOK_EVERY_MS);
+      // A look alone is no reason for a process to stay.
+      timer ??= setInterval(look, LOOK_EVERY_MS).unref();
       const token = await Promise.race([sampling, late]).finally(() => {
         if (!running.has(own)) return;
         count();
