@@ -14,6 +14,7 @@ import { createGenerateWithServerTools } from '../generation/server-tools/genera
 import type { Clock } from '../lib/clock.ts';
 import { DOWNLOADS_PATH } from '../resources/files/links.ts';
 import { createIndexProvider } from '../resources/search-index/provider.ts';
+import { createReadDocument } from '../resources/search-index/read-document.ts';
 import { createSearchIndex } from '../resources/search-index/search.ts';
 import type { Store } from '../store/store.ts';
 import { createCodeInterpreter } from '../tools/code-interpreter/code-interpreter.ts';
@@ -46,6 +47,7 @@ export interface OpenedServerTools {
   /** The same generation, for requests that let the model use something here. */
   readonly around: (generate: Generate) => Generate;
   readonly search: Search;
+  /** Documents of the local index as it has them, other pages from where they are. */
   readonly readPage: ReadPage;
   /** What is there to use, as it is known now. */
   readonly report: () => readonly ToolReport[];
@@ -73,7 +75,7 @@ export async function openServerTools(needs: ServerToolsNeeds): Promise<OpenedSe
     around: (generate) =>
       createGenerateWithServerTools({ generate, examine, search, readPage, code, ...callerFiles, clock, newId }),
     search,
-    readPage,
+    readPage: createReadDocument({ store, readPage }),
     report: () => [
       { tool: 'web search', state: 'on', detail: config.search.providers.map(({ type }) => type).join(', ') },
       reportOf(code.status()),

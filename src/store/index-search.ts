@@ -58,6 +58,8 @@ export interface IndexSearchStore {
   ): Promise<readonly IndexedVectors[]>;
   /** Those that are there, by number. What is out of the scope is not. */
   read(passages: readonly number[], scope: IndexScope): Promise<ReadonlyMap<number, IndexedPassage>>;
+  /** The first passages of a document of that address, in order; where several collections have one, of what was indexed last. */
+  readDocument(url: string, scope: IndexScope, limit: number): Promise<readonly IndexedPassage[]>;
 }
 
 export function createIndexSearchStore(db: Kysely<Database>, run: Run, fullText: FullText): IndexSearchStore {
@@ -109,16 +111,28 @@ export function createIndexSearchStore(db: Kysely<Database>, run: Run, fullText:
       run(async () => {
         if (passages.length === 0) return new Map();
         const { rows } = await sql<PassageRow>`
-          select p.id as id, p.text as text, d.url as url, d.title as title, d.site_name as site, d.icon as icon,
-            d.published_at as published, d.hash as hash, c.domain as domain
-          from index_passages as p
-          join index_documents as d on d.id = p.document
-          join index_collections as c on c.name = d.collection
-          where p.id in (${sql.join(passages)}) and ${inScope(scope)}`.execute(db);
+          ${PASSAGES} where p.id in (${sql.join(passages)}) and ${inScope(scope)}`.execute(db);
         return new Map(rows.map((row) => [Number(row.id), decode(row)]));
+      }),
+    readDocument: (url, scope, limit) =>
+      run(async () => {
+        const { rows } = await sql<PassageRow>`
+          ${PASSAGES} where d.id = (
+            select d.id from index_documents as d
+            join index_collections as c on c.name = d.collection
+            where d.url = ${url} and ${inScope(scope)} order by d.indexed_at desc, d.id desc limit 1
+          ) order by p.id limit ${limit}`.execute(db);
+        return rows.map(decode);
       }),
   };
 }
+
+const PASSAGES = sql`
+  select p.id as id, p.text as text, d.url as url, d.title as title, d.site_name as site, d.icon as icon,
+    d.published_at as published, d.hash as hash, c.domain as domain
+  from index_passages as p
+  join index_documents as d on d.id = p.document
+  join index_collections as c on c.name = d.collection`;
 
 interface PassageRow {
   readonly id: unknown;

@@ -206,6 +206,24 @@ for (const { name, dialect } of DIALECTS) {
       for (const each of ['all', 'mine', 'theirs']) await emptied(each);
     });
 
+    it('reads a document by its address: the newest, in order, to a limit, for those who may find it', async () => {
+      const url = 'https://example.com/a';
+      const texts = ['one', 'two', 'three'];
+      const read = async (limit: number, scope = SCOPE) =>
+        (await store.indexSearch.readDocument(url, scope, limit)).map(({ text }) => text);
+      await made(collectionOf('older'), [documentOf('older', 'a', ['old'], { url, host: 'example.com', at: NOW - 1 })]);
+      await made(collectionOf('newer'), [documentOf('newer', 'a', texts, { url, host: 'example.com' })]);
+      await made(collectionOf('others', { workspace: 'other' }), [
+        documentOf('others', 'a', ['theirs'], { url, host: 'example.com', at: NOW + 1 }),
+      ]);
+      assert.deepEqual(await read(9), texts);
+      assert.deepEqual(await read(2), ['one', 'two']);
+      assert.deepEqual(await read(9, { ...SCOPE, workspace: 'other' }), ['theirs']);
+      assert.deepEqual(await read(9, { ...SCOPE, blockedSites: ['example.com'] }), []);
+      for (const each of ['older', 'newer', 'others']) await emptied(each);
+      assert.deepEqual(await read(9), []);
+    });
+
     it('keeps collections of a domain apart', async () => {
       await made(collectionOf('market', { domain: 'stock' }), [documentOf('market', 'a', ['price of tea'])]);
       await made(collectionOf('books'), [documentOf('books', 'a', ['price of books'])]);
