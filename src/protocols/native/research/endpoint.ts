@@ -41,10 +41,11 @@ export async function research(
   if (!isStreamed) throw refuse('X-Svc-SSE', STREAM_ONLY);
   const { wire, unknown } = parseBody(ResearchBody, body, { texts: () => generationTexts(entry), strict });
   const request = decodeResearch(model, wire, entry);
-  const batches =
-    request.messages.length === 1
-      ? await asking.clarify(request, context)
-      : await runs.open({ request, likeness: likenessOf(request) }, context);
+  const isQuestion = request.messages.length === 1;
+  context.log.add({ researchStep: isQuestion ? 1 : 2 });
+  const batches = isQuestion
+    ? await asking.clarify(request, context)
+    : await runs.open({ request, likeness: likenessOf(request) }, context);
   const headers = ignoredHeader([...ignoredFields(wire), ...unknown]);
   return stream(batches, researchStream({ streamPlan }, context.requestId), headers);
 }

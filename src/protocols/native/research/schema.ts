@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GenerationBody, Parameters } from '../generation/schema.ts';
 
 /** interfaces.txt E4. */
-export const OUTPUT_FORMATS = ['model_detailed_report', 'model_summary_report'] as const;
+const OUTPUT_FORMATS = ['model_detailed_report', 'model_summary_report'] as const;
 
 const OutputFormat = z.enum(OUTPUT_FORMATS);
 

@@ -57,8 +57,7 @@ export function createReportCheck({ hasSources }: { readonly hasSources: boolean
         if (index > references.length || index < 1) faults.push(`${match[0]} comes before its reference`);
       }
       // A mark may be cut between two pieces; one that is whole is looked at once.
-      const open = text.lastIndexOf('[[');
-      lookedTo = open < 0 || text.includes(']]', open) ? text.length : open;
+      lookedTo = text.length - (/\[\[?\d*\]?$/.exec(text)?.[0].length ?? 0);
       return faults;
     },
     length: () => text.length,
