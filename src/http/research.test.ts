@@ -90,14 +90,12 @@ test('silence is filled with messages, before the first event too, and ids count
 
 test('what is refused has its own status, and what fails later is told in the stream', async () => {
   const full = new ServiceError('rate-limited', 'Two runs at once are enough.');
-  async function* failing(): AsyncGenerator<readonly ResearchEvent[]> {
-    throw full;
-  }
+  const failing: Batches = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(full) }) };
   async function* breaking(): AsyncGenerator<readonly ResearchEvent[]> {
     yield [{ type: 'plan-end' }];
     throw new ServiceError('engine-failed', 'It stopped.');
   }
-  for (const open of [() => Promise.reject(full), () => Promise.resolve(failing())]) {
+  for (const open of [() => Promise.reject(full), () => Promise.resolve(failing)]) {
     await using front = await start({ open });
     using peer = connectRaw(front.port, request(SECOND));
     const text = await peer.until('"request_id"');

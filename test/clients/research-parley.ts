@@ -44,14 +44,17 @@ const questionFor = ({ messages }: ResearchRequest): readonly ResearchEvent[] =>
  * silent where it is told to until a client has heard a KeepAlive.
  */
 export async function startResearchParley(): Promise<Parley> {
-  let silence = Promise.withResolvers<void>();
+  /** Ends the silence of whoever is silent. */
+  let onKeepAlive = (): void => undefined;
   async function* play(events: readonly ResearchEvent[], { messages }: ResearchRequest) {
     const said = lastOf(messages);
     const half = Math.floor(events.length / 2);
     yield events.slice(0, half);
     if (said === BREAK) throw new ServiceError('engine-failed', 'It stopped.');
-    if (said === PAUSE) await silence.promise;
-    silence = Promise.withResolvers<void>();
+    if (said === PAUSE)
+      await new Promise<void>((resolve) => {
+        onKeepAlive = resolve;
+      });
     for (const event of events.slice(half)) yield [event];
   }
   const generation = textGeneration({
@@ -72,7 +75,7 @@ export async function startResearchParley(): Promise<Parley> {
       if (reply.type !== 'stream') return reply;
       const { encoder } = reply;
       const keepAlive = (): string => {
-        silence.resolve();
+        onKeepAlive();
         return encoder.keepAlive();
       };
       return { ...reply, encoder: { ...encoder, keepAlive } };
@@ -86,6 +89,6 @@ export async function startResearchParley(): Promise<Parley> {
     data: '',
     pid: process.pid,
     output: () => '',
-    stop: () => front[Symbol.asyncDispose](),
+    stop: async () => front[Symbol.asyncDispose](),
   };
 }
