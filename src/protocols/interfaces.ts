@@ -80,6 +80,7 @@ export const INTERFACES = {
     regions: BEIJING,
     routes: [post(GENERATION)],
     chosenBy: 'research',
+    needs: 'research',
   },
   completions: {
     name: 'Text completion',

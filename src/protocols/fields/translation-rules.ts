@@ -1,11 +1,10 @@
 import type { RequestContext } from '../../core/context.ts';
 import type { ModelEntry } from '../../catalogue/model.ts';
-import { ServiceError } from '../../core/error.ts';
-import { regionName } from '../../core/region.ts';
 import { INTERFACES } from '../interfaces.ts';
 import { refuse } from '../parse.ts';
 import type { ChatFields } from './parameter-schema.ts';
 import type { Place } from './place.ts';
+import { checkIsOffered } from './region-rule.ts';
 
 /** A model whose answers are translations, whatever path it is asked on. */
 export const translates = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): boolean =>
@@ -17,16 +16,8 @@ export const translates = ({ interfaces }: Pick<ModelEntry, 'interfaces'>): bool
  *
  * @throws ServiceError `forbidden` in another region, `invalid-request` naming the field.
  */
-export function checkTranslation({ messages, n }: ChatFields, { owner }: RequestContext, place: Place): void {
-  const { regions } = INTERFACES.translation;
-  if (!regions.some((region) => region === owner.region)) {
-    const offered = regions.map(regionName).join(', ');
-    throw new ServiceError(
-      'forbidden',
-      `Access denied. Translation is not offered in ${regionName(owner.region)}; it is offered in ${offered}.`,
-      { param: 'model' },
-    );
-  }
+export function checkTranslation({ messages, n }: ChatFields, context: RequestContext, place: Place): void {
+  checkIsOffered(INTERFACES.translation, context);
   const [message] = messages;
   if (messages.length !== 1 || message?.role !== 'user')
     throw refuse(

@@ -14,6 +14,8 @@ import { translates } from '../../fields/translation-rules.ts';
 import { ignoredHeader } from '../../ignored.ts';
 import { INTERFACES } from '../../interfaces.ts';
 import { parse, parseBody } from '../../parse.ts';
+import { research } from '../research/endpoint.ts';
+import type { ResearchNeeds } from '../research/endpoint.ts';
 import { coalesced } from './coalesce.ts';
 import { encode } from './encode.ts';
 import { ignoredFields } from './ignored-fields.ts';
@@ -27,6 +29,8 @@ import { wantsStream, wantsTask } from './wants-stream.ts';
 export interface GenerationNeeds {
   readonly generate: Generate;
   readonly translate: Translate;
+  /** Absent: models of research are refused here. */
+  readonly research?: ResearchNeeds;
   /** The one in force now: it changes while the service runs. */
   readonly catalogue: () => Pick<Catalogue, 'resolve'>;
   readonly clock: Clock;
@@ -51,7 +55,7 @@ export const multimodalGeneration = (needs: GenerationNeeds): Endpoint =>
   });
 
 function generation(
-  { generate, translate, catalogue, clock, strict = false }: GenerationNeeds,
+  { generate, translate, research: researching, catalogue, clock, strict = false }: GenerationNeeds,
   { isMultimodal, ...route }: Pick<Endpoint, 'operation' | 'path'> & { readonly isMultimodal: boolean },
 ): Endpoint {
   return {
@@ -69,7 +73,9 @@ function generation(
       const isStreamed = wantsStream(asked);
       if (translates(entry) && !isMultimodal)
         return await translation({ translate, clock, strict }, { body, model, entry, isStreamed }, context);
-      checkIsChat(model, entry);
+      if (researching && entry.interfaces.includes('research') && !isMultimodal)
+        return await research({ ...researching, strict }, { body, model, entry, isStreamed }, context);
+      checkIsChat(model, entry, isMultimodal);
       const { wire, unknown } = parseBody(GenerationBody, body, { texts: () => generationTexts(entry), strict });
       const { fields, form } = readFields(wire, entry, { isMultimodal, isStreamed });
 
@@ -94,12 +100,12 @@ const NO_TASKS = 'Current user api does not support asynchronous calls.';
 /** Of models that have this path in common with chat, and speak another dialect on it. */
 const OTHER_DIALECTS = ['translation', 'research'] as const;
 
-function checkIsChat(model: string, { interfaces }: ModelEntry): void {
+function checkIsChat(model: string, { interfaces }: ModelEntry, isMultimodal: boolean): void {
   const other = OTHER_DIALECTS.find((each) => interfaces.includes(each));
   if (!other) return;
   throw new ServiceError(
     'model-not-supported',
-    `Unsupported model ${model.slice(0, ASKED_CHARS_MAX)} for native generation: its interface, ${other}, is not served ${other === 'translation' ? 'on this path' : 'by this version'}.`,
+    `Unsupported model ${model.slice(0, ASKED_CHARS_MAX)} for native generation: its interface, ${other}, is not served ${isMultimodal ? 'on this path' : 'by this version'}.`,
     { param: 'model' },
   );
 }
