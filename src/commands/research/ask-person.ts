@@ -16,7 +16,10 @@ export function createAskPerson({ stdin, stderr }: Terminal): AskPerson | undefi
     const lines = createInterface({ input: stdin, output: stderr });
     const { promise: closed, resolve, reject } = Promise.withResolvers<string>();
     // A terminal in the hands of readline sends no SIGINT for Ctrl-C.
-    lines.on('SIGINT', () => reject(new ServiceError('cancelled', 'Stopped. Nothing was written.')));
+    lines.on('SIGINT', () => {
+      stderr.write('\n');
+      reject(new ServiceError('cancelled', 'Stopped. Nothing was written.'));
+    });
     lines.on('close', () => resolve(''));
     try {
       return await Promise.race([lines.question(prompt, { signal }), closed]);

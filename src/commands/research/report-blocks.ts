@@ -23,7 +23,9 @@ const MARK = /\[\[(\d{1,6})\]\]/g;
 export function parseReport(report: string): ParsedReport {
   const lines = visibleText(report)
     .split('\n')
-    .map((line) => line.trim());
+    .map((line) => line.trim())
+    // Of a heading without words nothing is left.
+    .map((line) => (/^#{1,4}$/.test(line) ? '' : line));
   const levels = lines.flatMap((line) => HEADING.exec(line)?.[1]?.length ?? []);
   const first = HEADING.exec(lines.find((line) => line !== '') ?? '');
   const hasTitle = first?.[1] === '#' && !levels.slice(1).includes(1);

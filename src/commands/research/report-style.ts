@@ -89,5 +89,6 @@ article p + p { margin-top: 0.95em; }
   .address { display: block; word-break: break-all; }
   .sources, .work { margin-top: 2rem; }
   .description { display: none; }
+  .note { padding: 0; font-style: italic; }
 }
 `;

@@ -204,10 +204,22 @@ describe('parley research', () => {
     assert.equal(await readFile(join(folder, 'whales.html'), 'utf8'), 'theirs');
   });
 
+  it('gives the report to standard output where no file can be written', async () => {
+    const out = join(folder, 'gone');
+    const between = (at: number) => (at === 0 ? rm(out, { recursive: true }) : undefined);
+    const failed = { code: 'ENOENT', syscall: 'open' };
+    await assert.rejects(run([...QUESTION, '--out', `${out}/`], { research: playResearch({ between }) }), failed);
+    assert.equal(output, MARKDOWN);
+  });
+
   it('writes nothing when it is stopped in the middle of a report', async () => {
     const stop = new AbortController();
     const reason = new ServiceError('cancelled', 'Stopped. Nothing was written.');
-    const between = (at: number) => (at === 4 ? stop.abort(reason) : undefined);
+    const between = (at: number) => {
+      if (at < 4) return;
+      stop.abort(reason);
+      throw new Error('the engine was called off');
+    };
     await assert.rejects(run([...QUESTION, '--out', folder], { research: playResearch({ between }), stop }), reason);
     assert.deepEqual([output, await readdir(folder)], ['', []]);
   });
@@ -225,7 +237,7 @@ describe('parley research', () => {
   it('says of a report that a budget ended it', async () => {
     const steps = [...REPORT_STEPS.slice(0, -1), [{ type: 'end', reason: 'length' }] as const];
     await run([...QUESTION, '--out', folder], { research: playResearch({ steps }) });
-    const note = 'A limit of time, tokens or pages ended the work: the report is shorter than it was to be.';
+    const note = 'A limit of searches, pages, tokens or time ended the work: the report is shorter than it was to be.';
     assert.ok(shown.endsWith(`${note}\n`));
     for (const name of await readdir(folder))
       assert.ok((await readFile(join(folder, name), 'utf8')).includes(note), name);

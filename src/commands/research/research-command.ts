@@ -92,10 +92,11 @@ async function look(needs: ResearchCommandNeeds, { question, options, flags }: L
   display.title(question);
   display.phase('Opening');
   try {
-    const opened = await needs.open(flags);
-    try {
-      const record = await untilStopped('Stopped. Nothing was written.', (signal) =>
-        runResearch(
+    // Closing is part of it: what a signal ends is ended in order.
+    return await untilStopped('Stopped. Nothing was written.', async (signal) => {
+      const opened = await needs.open(flags);
+      try {
+        const record = await runResearch(
           {
             question,
             model: options.model,
@@ -103,14 +104,14 @@ async function look(needs: ResearchCommandNeeds, { question, options, flags }: L
             answer: (gone) => answerOf(needs, { given: options.answer, display, signal: gone }),
           },
           { research: opened.research, context: opened.context(signal), clock, display },
-        ),
-      );
-      display.summary(record);
-      return record;
-    } finally {
-      display.clear();
-      await opened.close();
-    }
+        );
+        display.summary(record);
+        return record;
+      } finally {
+        display.clear();
+        await opened.close();
+      }
+    });
   } finally {
     stopTicks?.();
     display.clear();
@@ -135,6 +136,13 @@ async function hand(
 ): Promise<void> {
   if (record.isCutShort) stderr.write(`${CUT_SHORT}\n`);
   if (target.type === 'stdout') return void (await isTaken(stdout, reportMarkdown(record)));
-  const paths = await writeReport(target, { md: reportMarkdown(record), html: reportHtml(record) });
-  stdout.write(paths.map((path) => `${path}\n`).join(''));
+  const markdown = reportMarkdown(record);
+  try {
+    const paths = await writeReport(target, { md: markdown, html: reportHtml(record) });
+    stdout.write(paths.map((path) => `${path}\n`).join(''));
+  } catch (error) {
+    // All that work is not thrown away for a full disk.
+    await isTaken(stdout, markdown);
+    throw error;
+  }
 }

@@ -27,7 +27,17 @@ const said = (role: 'user' | 'assistant', text: string): Message => ({ role, con
  * Both steps of a research, shown as they go.
  * @throws ServiceError as `Research`; the signal's reason where it aborts; `engine-failed` where a run ends without a report.
  */
-export async function runResearch(
+export async function runResearch(wish: RunWish, needs: RunNeeds): Promise<ResearchRecord> {
+  try {
+    return await bothSteps(wish, needs);
+  } catch (error) {
+    // Whatever broke off then did so for that reason.
+    needs.context.signal.throwIfAborted();
+    throw error;
+  }
+}
+
+async function bothSteps(
   { question, model, reportSize, answer: askAnswer }: RunWish,
   { research, context, clock, display }: RunNeeds,
 ): Promise<ResearchRecord> {

@@ -12,7 +12,7 @@ const reference = (index: number, title: string, url: string, description = ''):
 const WHALES = reference(1, 'Whales *sing*', 'https://www.whales.test/song?a=1&lt;=2', 'All about whales.');
 const NOTES = reference(2, 'notes/sea.md', 'parley-index:notes/sea.md');
 
-export const QUESTION_STEP: readonly ResearchEvent[] = [
+const QUESTION_STEP: readonly ResearchEvent[] = [
   { type: 'question', text: 'Which ' },
   { type: 'question', text: 'whales?' },
   { type: 'usage', inputTokens: 100, outputTokens: 10 },
