@@ -11,6 +11,7 @@ import type { ProgressStream } from '../weights/progress-printer.ts';
 import { firstAnswer } from './first-answer.ts';
 import { createModelsReload } from './reload-models.ts';
 import { noteServer } from './server-note.ts';
+import { SIGNAL_ECHO_MS } from './until-interrupted.ts';
 import { welcome } from './welcome.ts';
 
 export interface ServeNeeds {
@@ -22,9 +23,6 @@ export interface ServeNeeds {
 
 /** How often the configuration file is looked at, in ms: models that were added are there soon after. */
 const CONFIG_LOOK_MS = 1_000;
-
-/** Signals that come this close together, in ms, are one. */
-const SIGNAL_ECHO_MS = 500;
 
 /** `parley serve`: runs until SIGTERM or SIGINT; a second one ends it at once. */
 export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
@@ -85,7 +83,6 @@ function onSignals(stop: AbortController): Promise<void> {
     let firstAt = 0;
     const onSignal = (): void => {
       const now = performance.now();
-      // Ctrl-C reaches the whole process group, and a wrapper hands it on once more: that is one signal.
       if (stop.signal.aborted && now - firstAt < SIGNAL_ECHO_MS) return;
       if (stop.signal.aborted) process.exit(130);
       firstAt = now;

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseReport } from './report-blocks.ts';
+import { reportMarkdown } from './report-markdown.ts';
+
+const text = (value: string) => ({ type: 'text', text: value });
+const paragraph = (value: string) => ({ type: 'paragraph', pieces: [text(value)] });
+const heading = (level: number, value: string) => ({ type: 'heading', level, text: value });
+
+describe('a report', () => {
+  it('has a title, sections, paragraphs and marks', () => {
+    assert.deepEqual(parseReport('# Title ##\n\nOne\ntwo.[[1]][[12]] Three.\n## A [[3]]\nFour.\n### B\n\n'), {
+      title: 'Title',
+      blocks: [
+        {
+          type: 'paragraph',
+          pieces: [text('One two.'), { type: 'mark', index: 1 }, { type: 'mark', index: 12 }, text(' Three.')],
+        },
+        heading(2, 'A'),
+        paragraph('Four.'),
+        heading(3, 'B'),
+      ],
+    });
+  });
+
+  it('has sections of the first level where there are several, or text before them', () => {
+    assert.deepEqual(parseReport('# A\n\n# B\n\n## C'), {
+      title: undefined,
+      blocks: [heading(2, 'A'), heading(2, 'B'), heading(3, 'C')],
+    });
+    assert.deepEqual(parseReport('One.\n\n# A'), { title: undefined, blocks: [paragraph('One.'), heading(2, 'A')] });
+  });
+
+  it('takes all else for text', () => {
+    for (const line of ['#5 is a number', '- a', '> b', '[[x]] [[]] [1]', '```', '| a |'])
+      assert.deepEqual(parseReport(line), { title: undefined, blocks: [paragraph(line)] });
+    assert.deepEqual(parseReport('# \n\u200b\n##\n'), { title: undefined, blocks: [] });
+  });
+
+  it('stays text in Markdown', () => {
+    const cases = [
+      ['- a', '\\- a'],
+      ['---', '\\---'],
+      ['-5 degrees', '-5 degrees'],
+      ['1. a', '1\\. a'],
+      ['2026 was', '2026 was'],
+      ['> b', '\\> b'],
+      ['snake_case _it_ **x** `y` a\\b ~~z~~', 'snake_case \\_it\\_ \\*\\*x\\*\\* \\`y\\` a\\\\b \\~\\~z\\~\\~'],
+      ['R&D &amp; &#60;', 'R&D \\&amp; \\&#60;'],
+      ['a\n#hash', 'a #hash'],
+    ] as const;
+    for (const [report, written] of cases) {
+      const markdown = reportMarkdown({
+        question: 'Q',
+        askedBack: 'B',
+        answer: 'A',
+        model: 'm',
+        startedAt: 0,
+        elapsedMs: 0,
+        queries: [],
+        sitesFound: 0,
+        report,
+        references: [],
+        inputTokens: 0,
+        outputTokens: 0,
+        isCutShort: false,
+      });
+      assert.equal(markdown.split('\n\n').at(-1), `${written}\n`);
+    }
+  });
+});

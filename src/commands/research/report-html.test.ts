@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ResearchRecord } from './record.ts';
+import { reportHtml } from './report-html.ts';
+import { reportMarkdown } from './report-markdown.ts';
+
+const HOSTILE = `"><script>alert('x')</script><img src=x onerror=alert(1)>&lt;\u202e`;
+const hostile = (place: string): string => `${place}${HOSTILE}`;
+
+const source = (index: number, url: string) => ({
+  index,
+  url,
+  title: hostile('title'),
+  description: hostile('about'),
+  icon: 'https://icons.test/a.png',
+});
+
+const RECORD: ResearchRecord = {
+  question: hostile('question'),
+  askedBack: hostile('asked'),
+  answer: hostile('answer'),
+  model: hostile('model'),
+  startedAt: Date.parse('2026-07-01T12:00:00Z'),
+  elapsedMs: 3_672_000,
+  queries: [{ id: 1, query: hostile('query'), goal: hostile('goal') }],
+  sitesFound: 61,
+  report: `# ${hostile('Title')}\n\n## ${hostile('Section')}\n\n${hostile('Text')}[[1]][[1]] [a](javascript:alert(1)) ![b](https://pixel.test/b.png)[[3]][[4]][[99]]\n\n## Two`,
+  references: [
+    source(1, `https://a.test/x?q="><script>&b='`),
+    source(2, 'javascript:alert(1)'),
+    source(3, 'parley-index:notes/"><b>.md'),
+    source(4, 'data:text/html,<script>alert(1)</script>'),
+  ],
+  inputTokens: 41_200,
+  outputTokens: 6_100,
+  isCutShort: false,
+};
+
+describe('the page of a report', () => {
+  const page = reportHtml(RECORD);
+  const withoutStyle = page.replace(/<style>[^]*<\/style>/, '');
+
+  it('has no markup but ours, whatever was asked, found or written', () => {
+    const tags = new Set(withoutStyle.match(/<[a-z!][^\s>]*/gi));
+    const ours =
+      '!doctype html head meta title style body header p time h1 ul li div nav ol a main article h2 sup section span dl dt dd q';
+    assert.deepEqual(
+      [...tags].filter((tag) => !ours.split(' ').includes(tag.slice(1))),
+      [],
+    );
+    assert.equal(page.includes('\u202e'), false);
+    // Each value of an attribute ends where ours ends: what is left between tags has no sign that begins or ends one.
+    const text = withoutStyle.replaceAll(/<[a-z!/][^<>"]*(?:"[^"<>]*"[^<>"]*)*>/gi, '');
+    assert.equal(/[<>"']/.test(text), false);
+  });
+
+  it('links to addresses of the web and to itself, and to nothing else', () => {
+    const links = [...withoutStyle.matchAll(/(?:href|src|action|data|content)="([^"]*)"/g)].map(
+      ([, link = '']) => link,
+    );
+    const outward = links.filter((link) => !link.startsWith('#') && /[:/]/.test(link));
+    assert.deepEqual(outward, ['https://a.test/x?q=%22%3E%3Cscript%3E&#38;b=%27']);
+    const ids = new Set([...page.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
+    for (const link of links.filter((each) => each.startsWith('#'))) assert.ok(ids.has(link.slice(1)), link);
+  });
+
+  it('fetches nothing and runs nothing', () => {
+    assert.match(
+      page,
+      /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline';/,
+    );
+    assert.equal(/@import|url\(|<link|<img|<script|<iframe/.test(page), false);
+    assert.equal(page.includes('icons.test'), false);
+  });
+
+  it('leads from each mark to its source and back, and leaves marks of no source as text', () => {
+    assert.match(
+      page,
+      /<a href="#source-1" id="mark-1-1"[^>]*>1<\/a><\/sup><sup class="mark"><a href="#source-1" id="mark-1-2"/,
+    );
+    assert.match(
+      page,
+      /<li id="source-1">[^]*<a href="#mark-1-1"[^>]*>1<\/a> <a href="#mark-1-2"[^>]*>2<\/a>[^]*<li id="source-2">/,
+    );
+    assert.match(page, /\[\[99\]\]/);
+  });
+
+  it('tells what was asked and when, how much there is, and what is in it', () => {
+    assert.match(page, /<time datetime="2026-07-01T12:00:00\.000Z">1 July 2026<\/time>/);
+    assert.match(page, /<li>\d+ words<\/li><li>4 sources<\/li><li>61 pages found<\/li><li>1 h 1 min<\/li>/);
+    assert.match(page, /<a href="#section-3">Two<\/a><\/li>\n<\/ol>\n<ol>\n<li><a href="#sources">Sources<\/a>/);
+    assert.match(page, /41,200 tokens read and 6,100 written/);
+  });
+});
+
+describe('the Markdown of a report', () => {
+  const text = reportMarkdown(RECORD);
+
+  it('has no HTML but the anchors of its sources, and links to nothing else', () => {
+    const bare = text.replaceAll(/\\[^\w\s]/g, '');
+    assert.deepEqual(
+      bare.match(/<(?!https:)[^>]*>/g),
+      [1, 1, 2, 2, 3, 3, 4, 4].map((index, at) => (at % 2 ? '</a>' : `<a id="source-${index}">`)),
+    );
+    assert.deepEqual(bare.match(/\]\([^)]*\)/g), [
+      '](#source-1)',
+      '](#source-1)',
+      '](#source-3)',
+      '](#source-4)',
+      `](<https://a.test/x?q=%22%3E%3Cscript%3E&b=%27>)`,
+    ]);
+    assert.ok(text.includes('\\[\\[99\\]\\]') && text.includes('!\\[b\\](https://pixel.test/b.png)'));
+  });
+});
