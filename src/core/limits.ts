@@ -1515,7 +1515,7 @@ export const RESEARCH_STEP_CHARS_MAX = 8 * 1024 * 1024;
 export const RESEARCH_AT_ONCE = 8;
 
 /** Ours: ms beyond its budget of minutes in which a run has to write its report. Beyond: it fails. */
-export const RESEARCH_SLACK_MS = 10 * 60_000;
+export const RESEARCH_SLACK_MS = 30 * 60_000;
 
 /**
  * Ours: how long, in ms from the last step that was made, one is tried again that was refused for now, as where a queue is full.
