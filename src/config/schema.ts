@@ -21,6 +21,16 @@ import {
   KEEP_ALIVE_MS,
   QUEUE_PLACES_MAX,
   QUEUE_WAIT_MS_MAX,
+  RESEARCH_MINUTES,
+  RESEARCH_MINUTES_MAX,
+  RESEARCH_PAGES,
+  RESEARCH_PAGES_MAX,
+  RESEARCH_QUERIES,
+  RESEARCH_QUERIES_MAX,
+  RESEARCH_RUNS_OF_KEY,
+  RESEARCH_RUNS_OF_WORKSPACE,
+  RESEARCH_TOKENS,
+  RESEARCH_TOKENS_MAX,
   VOCABULARIES_MAX,
   VOCABULARY_ENTRIES_MAX,
 } from '../core/limits.ts';
@@ -246,6 +256,26 @@ export const ConfigSchema = z.strictObject({
     .prefault({}),
   /** What models may look up while they answer. */
   search: searchSection.prefault({}),
+  /** What a run of deep research may spend, and how many there may be: docs/research.md. */
+  research: z
+    .strictObject(
+      {
+        queries: whole(1, RESEARCH_QUERIES_MAX).default(RESEARCH_QUERIES),
+        pages: whole(1, RESEARCH_PAGES_MAX).default(RESEARCH_PAGES),
+        /** Of all model calls, prompts included. */
+        tokens: whole(1_000, RESEARCH_TOKENS_MAX).default(RESEARCH_TOKENS),
+        minutes: whole(1, RESEARCH_MINUTES_MAX).default(RESEARCH_MINUTES),
+        /** `extractive`: reports are made of sentences of their sources. */
+        writer: oneOf(['model', 'extractive']).default('model'),
+        /** Whether the plan is told while it is written. */
+        streamPlan: flag.default(false),
+        /** Runs that have not ended, of a key and of a workspace in a region. */
+        runsPerKey: whole(1, 10_000).default(RESEARCH_RUNS_OF_KEY),
+        runsPerWorkspace: whole(1, 10_000).default(RESEARCH_RUNS_OF_WORKSPACE),
+      },
+      MAPPING,
+    )
+    .prefault({}),
   /** Programs that models write: docs/code-interpreter.md. */
   codeInterpreter: z
     .strictObject(

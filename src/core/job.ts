@@ -1,7 +1,15 @@
 import type { Owner } from './context.ts';
 
 /** Work that goes on after its request was answered, and survives the process that does it. */
-export const JOB_KINDS = ['batch', 'batch-callback', 'deployment', 'extract', 'response', 'transcription'] as const;
+export const JOB_KINDS = [
+  'batch',
+  'batch-callback',
+  'deployment',
+  'extract',
+  'research',
+  'response',
+  'transcription',
+] as const;
 
 export type JobKind = (typeof JOB_KINDS)[number];
 

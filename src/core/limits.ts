@@ -1494,3 +1494,56 @@ export const CODE_FILES_BYTES_MAX = 16 * 1024 * 1024;
 /** Ours: files that programs of a container may read, and bytes of all of them. Beyond: 400. They are in its memory. */
 export const CODE_INPUTS_MAX = 32;
 export const CODE_INPUTS_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Issue 12/12: ms for which a run of deep research goes on, or its end waits, without a reader. Beyond: it is cancelled. */
+export const RESEARCH_ATTACH_MS = 60_000;
+
+/** Ours: ms between signs of life of its readers; one whose process is killed has left by so much too early. */
+export const RESEARCH_SIGN_MS = 2_000;
+
+/** Ours: ms between looks of whoever works at a run: for its readers, its key, its deadline, its end. */
+export const RESEARCH_WATCH_MS = 1_000;
+
+/** Ours: ms between looks of a reader for steps that another process writes, and steps that are read at once. */
+export const RESEARCH_LOOK_MS = 250;
+export const RESEARCH_STEPS_PAGE_MAX = 32;
+
+/** Ours: characters of one step, as JSON. Beyond: the run fails. */
+export const RESEARCH_STEP_CHARS_MAX = 8 * 1024 * 1024;
+
+/** Ours: of these runs, how many one process works at. Beyond: they wait. */
+export const RESEARCH_AT_ONCE = 8;
+
+/** Ours: ms beyond its budget of minutes in which a run has to write its report. Beyond: it fails. */
+export const RESEARCH_SLACK_MS = 30 * 60_000;
+
+/**
+ * Ours: how long, in ms from the last step that was made, one is tried again that was refused for now, as where a queue is full.
+ * Beyond: the run fails with that refusal.
+ */
+export const RESEARCH_WAIT_MS = 120_000;
+
+/** Ours: ms before such a step is tried again, at first and at most; doubles with each refusal in a row. */
+export const RESEARCH_RETRY_MS_MIN = 1_000;
+export const RESEARCH_RETRY_MS_MAX = 15_000;
+
+/** Ours: ms after its end, and after its last reader, for which a run is kept. Beyond: it is removed. */
+export const RESEARCH_KEPT_MS = 10 * 60_000;
+
+/** Ours: ms between looks for runs without a reader and for those that are kept no longer; how many of each at once. */
+export const RESEARCH_SWEEP_MS = 5_000;
+export const RESEARCH_SWEEP_PAGE_MAX = 50;
+
+/** Ours: what a run of deep research may spend where nothing is configured, and what may be configured. */
+export const RESEARCH_QUERIES = 10;
+export const RESEARCH_QUERIES_MAX = 100;
+export const RESEARCH_PAGES = 20;
+export const RESEARCH_PAGES_MAX = 1_000;
+export const RESEARCH_TOKENS = 200_000;
+export const RESEARCH_TOKENS_MAX = 100_000_000;
+export const RESEARCH_MINUTES = 30;
+export const RESEARCH_MINUTES_MAX = 1_440;
+
+/** Ours: runs of a key, and of a workspace in a region, that have not ended, where nothing is configured. Beyond: 429. */
+export const RESEARCH_RUNS_OF_KEY = 2;
+export const RESEARCH_RUNS_OF_WORKSPACE = 4;

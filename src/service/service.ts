@@ -13,6 +13,7 @@ import { listenersOf, regionsOf } from '../config/regions.ts';
 import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
+import type { Research } from '../core/research.ts';
 import type { Log, Meter } from '../core/telemetry.ts';
 import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
@@ -97,6 +98,7 @@ import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
+import { openResearch } from './open-research.ts';
 import { openVocabularies } from './open-vocabularies.ts';
 import { openServerTools } from './open-server-tools.ts';
 import { openSpeech } from './open-speech.ts';
@@ -134,6 +136,8 @@ export interface Parts {
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
   readonly jobTiming: Partial<JobTiming>;
+  /** What deep research does; without it there is none. */
+  readonly research: Research;
   /** Who works at jobs. */
   readonly jobHandlers: JobHandlers;
 }
@@ -304,6 +308,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     sweeps,
   });
 
+  const research =
+    overrides.research &&
+    openResearch({ config, store, research: overrides.research, jobBell, ids: systemIds, clock, log, sweeps });
+
   const interfaces = [
     'chat',
     'completions',
@@ -408,6 +416,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...batchJobs,
     extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
     ...transcriptions.jobs,
+    ...research?.jobs,
     response: responseJob({
       background,
       bell: runBell,
@@ -505,6 +514,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await retention.close();
       await batches.close();
       await transcriptions.close();
+      await research?.close();
       await pastEvents?.close();
       await directory.close();
       await files.close();

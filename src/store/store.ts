@@ -20,6 +20,7 @@ import { createJobStore, type JobStore } from './jobs.ts';
 import { createKeyStore, type KeyStore } from './keys.ts';
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations/migrations.ts';
+import { createResearchStore, type ResearchStore } from './research.ts';
 import { createResponseEventStore, type ResponseEventStore } from './response-events.ts';
 import { createResponseStore, type ResponseStore } from './responses.ts';
 import type { Run } from './run.ts';
@@ -44,6 +45,7 @@ export interface Tables {
   readonly items: ItemStore;
   readonly jobs: JobStore;
   readonly keys: KeyStore;
+  readonly research: ResearchStore;
   readonly responseEvents: ResponseEventStore;
   readonly responses: ResponseStore;
   readonly tasks: TaskStore;
@@ -108,6 +110,7 @@ const tablesOf = (db: Kysely<Database>, run: Run, { fullText }: StoreDialect): T
   items: createItemStore(db, run),
   jobs: createJobStore(db, run),
   keys: createKeyStore(db, run),
+  research: createResearchStore(db, run),
   responseEvents: createResponseEventStore(db, run),
   responses: createResponseStore(db, run),
   tasks: createTaskStore(db, run),

@@ -10,6 +10,7 @@ import { deployments } from './0008-deployments.ts';
 import { vocabularies } from './0009-vocabularies.ts';
 import { tasks } from './0010-tasks.ts';
 import { searchIndex } from './0011-search-index.ts';
+import { research } from './0012-research.ts';
 
 /** In order. A released one never changes: the next change is the next number. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   vocabularies,
   tasks,
   searchIndex,
+  research,
 ];

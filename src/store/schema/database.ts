@@ -7,6 +7,7 @@ import type { ItemsTable } from './items.ts';
 import type { JobsTable } from './jobs.ts';
 import type { KeysTable } from './keys.ts';
 import type { MigrationsTable } from './migrations.ts';
+import type { ResearchRunsTable, ResearchStepsTable } from './research.ts';
 import type { ResponsesTable } from './responses.ts';
 import type {
   IndexCollectionsTable,
@@ -37,6 +38,8 @@ export interface Database {
   jobs: JobsTable;
   keys: KeysTable;
   migrations: MigrationsTable;
+  research_runs: ResearchRunsTable;
+  research_steps: ResearchStepsTable;
   response_events: ResponseEventsTable;
   responses: ResponsesTable;
   sequences: SequencesTable;
