@@ -1417,9 +1417,10 @@ export const RESEARCH_QUERY_PAGES_MAX = 4;
 export const RESEARCH_SEARCH_MS_MAX = 30_000;
 export const RESEARCH_PAGE_MS_MAX = 30_000;
 
-/** Ours: notes that are kept of one query, and of one site for it. Beyond: the worse ones are left out. */
-export const RESEARCH_QUERY_NOTES_MAX = 48;
-export const RESEARCH_SITE_NOTES_MAX = 12;
+/** Ours: notes that are kept of one query, of one site for it, and that are told as learned. Beyond: the worse ones are left out. */
+export const RESEARCH_QUERY_NOTES_MAX = 96;
+export const RESEARCH_SITE_NOTES_MAX = 40;
+export const RESEARCH_LEARNED_NOTES_MAX = 24;
 
 /** Ours: characters that are kept of where a note stands. Beyond: its paragraph is cut around it. */
 export const RESEARCH_CONTEXT_CHARS_MAX = 1_200;

@@ -26,7 +26,12 @@ export function checkSentences(text: string, notes: readonly HeldNote[], before:
     for (const written of sentencesOf(line)) {
       const parts = written.split(MARK_OR_CODE);
       const marked = parts.flatMap((part, at) => (at % 2 === 1 ? numbersOf(part).map((number) => number - 1) : []));
-      const sentence = plainLine(parts.filter((_, at) => at % 2 === 0).join('').replaceAll(/\s+(?=[.,;:。，])/g, ''));
+      const sentence = plainLine(
+        parts
+          .filter((_, at) => at % 2 === 0)
+          .join('')
+          .replaceAll(/\s+(?=[.,;:。，])/g, ''),
+      );
       if (sentence === '') continue;
       const own = marked.find((at) => passages[at]?.check(sentence).holds);
       const at = own ?? passages.findIndex((passage) => passage.bears(sentence));

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import {
+  RESEARCH_LEARNED_NOTES_MAX,
   RESEARCH_PAGE_MS_MAX,
   RESEARCH_QUERY_PAGES_MAX,
   RESEARCH_RESULTS_MAX,
@@ -11,8 +12,9 @@ import type { ReadPage, Search, Source } from '../../core/server-tools.ts';
 import { pageOf } from '../server-tools/source-list.ts';
 import type { Kept } from './kept.ts';
 import { createSaidSentences } from './likeness.ts';
-import { plainBlocks } from './plain-blocks.ts';
-import { joined } from './sentences.ts';
+import { plainBlocks, plainLine } from './plain-blocks.ts';
+import { isReadable } from './readable.ts';
+import { joined, sentencesOf } from './sentences.ts';
 import type { ResearchState } from './state.ts';
 import { takeNotes } from './take-notes.ts';
 import type { FetchedSite } from './take-notes.ts';
@@ -97,18 +99,20 @@ export async function gatherQuery(
     contexts,
     notes,
   };
-  const learned = Map.groupBy(notes, ({ site }) => site);
+  const best = new Set(notes.toSorted((a, b) => b.score - a.score).slice(0, RESEARCH_LEARNED_NOTES_MAX));
+  const learned = Map.groupBy(
+    notes.filter((note) => best.has(note)),
+    ({ site }) => site,
+  );
   const tell: ResearchEvent[] = [
     { type: 'query', id, query, goal },
     { type: 'sites', id, sites },
-    ...[...learned].map(
-      ([site, each]): ResearchEvent => ({
-        type: 'learned',
-        id,
-        site,
-        text: joined(each.flatMap(({ sentences }) => sentences)),
-      }),
-    ),
+    ...[...learned].map(([site, each]): ResearchEvent => ({
+      type: 'learned',
+      id,
+      site,
+      text: joined(each.flatMap(({ sentences }) => sentences)),
+    })),
     { type: 'query-end', id },
   ];
   return { tell, keep };
@@ -118,13 +122,16 @@ function differentPages(results: readonly Result[]): readonly Result[] {
   return [...new Map(results.toReversed().map((result) => [pageOf(result.url), result])).values()].toReversed();
 }
 
-/** Ours: characters of a description. Beyond: cut. */
+/** Ours: characters of a description. Beyond: cut; fewer say nothing. */
 const DESCRIPTION_CHARS_MAX = 200;
+const DESCRIPTION_CHARS_MIN = 30;
 
 function siteOf(number: number, result: Result, page: Result | undefined): ResearchSite {
   const { url } = result;
-  const title = [result.title, page?.title ?? '', hostOf(url)].map((text) => text.trim()).find((text) => text !== '');
-  const description = plainBlocks(result.passage.slice(0, 4 * DESCRIPTION_CHARS_MAX))[0] ?? '';
+  const title = [result.title, page?.title ?? '', hostOf(url)].map(plainLine).find((text) => text !== '');
+  const blocks = plainBlocks(result.passage.slice(0, 8 * DESCRIPTION_CHARS_MAX));
+  const readable = blocks.find((block) => sentencesOf(block).some(isReadable));
+  const description = readable ?? blocks.find(({ length }) => length >= DESCRIPTION_CHARS_MIN) ?? '';
   return {
     number,
     title: title ?? '',

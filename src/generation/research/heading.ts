@@ -8,8 +8,12 @@ export function headingOf(text: string, charactersMax: number): string | undefin
     .replace(/[\s.。!！?？:：;；,，、]+$/u, '')
     .trim();
   if (!/[\p{L}\p{N}]/u.test(line)) return undefined;
-  if (line.length <= charactersMax) return line;
+  if (line.length <= charactersMax) return begun(line);
   const cut = line.slice(0, charactersMax).toWellFormed();
   // Not within a word, in writing that has blanks.
-  return cut.includes(' ') ? cut.slice(0, cut.lastIndexOf(' ')).trim() : cut;
+  return begun(cut.includes(' ') ? cut.slice(0, cut.lastIndexOf(' ')).trim() : cut);
 }
+
+/** With a capital, where its first word is no name that is written without one, such as `iPhone` or `node.js`. */
+const begun = (line: string): string =>
+  /^\p{Ll}[\p{Ll}-]+(?:\s|$)/u.test(line) ? line.charAt(0).toUpperCase() + line.slice(1) : line;

@@ -38,6 +38,8 @@ export interface Note {
   readonly context: number;
   /** How well it fits what was looked for, 0 to about 1. */
   readonly score: number;
+  /** Its page is about something near the topic. */
+  readonly isAside: boolean;
 }
 
 /** A sentence of the report as it is told without its mark, and the site that bears it out. */

@@ -30,8 +30,7 @@ export function createSaidSentences(sentences: Iterable<string> = []): SaidSente
       if (texts.has(keyOf(sentence))) return true;
       const words = wordsOf(sentence);
       const common = new Map<number, number>();
-      for (const word of words)
-        for (const at of having.get(word) ?? []) common.set(at, (common.get(at) ?? 0) + 1);
+      for (const word of words) for (const at of having.get(word) ?? []) common.set(at, (common.get(at) ?? 0) + 1);
       for (const [at, count] of common) {
         const size = said[at]?.size ?? 0;
         const shorter = Math.min(size, words.size);
@@ -47,7 +46,11 @@ export function createSaidSentences(sentences: Iterable<string> = []): SaidSente
 const SHORT_WORDS = 4;
 
 /** Two sentences with the same one differ in no letter or digit. */
-export const keyOf = (sentence: string): string => sentence.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim();
+export const keyOf = (sentence: string): string =>
+  sentence
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim();
 
 function wordsOf(sentence: string): ReadonlySet<string> {
   const { words, numbers } = claimsOf(sentence);

@@ -3,6 +3,7 @@ import type { ReportSize, ResearchBudget } from '../../core/research.ts';
 import { queryKey, usableQuery } from '../server-tools/usable-query.ts';
 import { estimatedTokens } from './count-tokens.ts';
 import type { NextQuery } from './gather-query.ts';
+import { keyTerms } from './key-terms.ts';
 import type { PlanSection, SearchEnd } from './kept.ts';
 import type { ResearchState } from './state.ts';
 import type { Topic } from './topic.ts';
@@ -32,7 +33,8 @@ export function nextQuery({ state, topic, size, budget, minutes }: SearchPlace):
   if (minutes >= budget.minutes * SEARCH_SHARE) return 'minutes';
   const { at, query } = due;
   const section = sections[at] ?? NO_SECTION;
-  const queriesLeft = Math.min(budget.queries, Math.max(sections.length, state.queries.length + 1)) - state.queries.length;
+  const queriesLeft =
+    Math.min(budget.queries, Math.max(sections.length, state.queries.length + 1)) - state.queries.length;
   return {
     section: at,
     query,
@@ -58,7 +60,7 @@ function dueQuery(
   if (unasked) return { at: queries.length, query: unasked.query };
 
   const noted = sections.map((_, at) =>
-    estimatedTokens(notes.flatMap((note) => (note.section === at ? note.sentences : [])).join(' ')),
+    estimatedTokens(notes.flatMap((note) => (note.section === at && !note.isAside ? note.sentences : [])).join(' ')),
   );
   const wished = NOTED_SHARE * RESEARCH_REPORT_TOKENS[size].wished;
   if (noted.reduce((sum, tokens) => sum + tokens, 0) >= wished) return undefined;
@@ -73,5 +75,11 @@ function dueQuery(
   return undefined;
 }
 
-const otherQueries = ({ topic, answer }: Topic, { heading, goal }: PlanSection): readonly string[] =>
-  [`${topic} ${heading}`, goal, heading, `${heading} ${answer}`].flatMap((text) => usableQuery(text) ?? []);
+/** Fewer words find more; each still names the topic. */
+const otherQueries = ({ topic, answer }: Topic, { heading, goal, query }: PlanSection): readonly string[] =>
+  [
+    `${keyTerms(topic)} ${heading}`,
+    `${keyTerms(topic)} ${keyTerms(goal)}`,
+    `${keyTerms(query)} ${keyTerms(answer)}`,
+    keyTerms(topic),
+  ].flatMap((text) => usableQuery(text) ?? []);

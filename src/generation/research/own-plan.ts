@@ -1,6 +1,7 @@
 import { RESEARCH_HEADING_CHARS_MAX, RESEARCH_TITLE_CHARS_MAX } from '../../core/limits.ts';
 import { queryKey, usableQuery } from '../server-tools/usable-query.ts';
 import { headingOf } from './heading.ts';
+import { keyTerms } from './key-terms.ts';
 import type { Plan, PlanSection } from './kept.ts';
 import type { OwnLanguage, Topic } from './topic.ts';
 
@@ -40,7 +41,7 @@ function* ownSections({ topic, answer, language }: Topic): Generator<{ heading: 
   if (hasSubstance(answer)) yield { heading: focus, query: shortQuery(answer) };
   const parts = [...partsOf(topic), ...partsOf(answer)].filter(hasSubstance);
   if (parts.length > 1) for (const part of parts.slice(0, PARTS_MAX)) yield { heading: part, query: shortQuery(part) };
-  for (const aspect of aspects) yield { heading: aspect, query: `${asked} ${aspect.toLowerCase()}` };
+  for (const aspect of aspects) yield { heading: aspect, query: `${keyTerms(topic)} ${aspect.toLowerCase()}` };
 }
 
 const PARTS_MAX = 4;
@@ -61,6 +62,17 @@ const partsOf = (text: string): readonly string[] =>
 
 /** The first two head the topic and the answer. */
 const ASPECTS: Readonly<Record<OwnLanguage, readonly string[]>> = {
-  en: ['Overview', 'Focus of the question', 'Features', 'Use', 'Methods', 'Limits', 'Examples', 'Background', 'Performance', 'Risks'],
+  en: [
+    'Overview',
+    'Focus of the question',
+    'Features',
+    'Use',
+    'Methods',
+    'Limits',
+    'Examples',
+    'Background',
+    'Performance',
+    'Risks',
+  ],
   zh: ['概述', '问题的重点', '特点', '应用', '方法', '局限', '案例', '背景', '性能', '风险'],
 };

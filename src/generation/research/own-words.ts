@@ -10,7 +10,11 @@ export const FURTHER: Readonly<Record<OwnLanguage, string>> = { en: 'Further fin
  * paragraph in italics, so that nobody takes it for what a source says.
  */
 export function shortfallNote({ queries, sites, sentences }: ResearchState, language: OwnLanguage): string {
-  const asked = queries.map(({ query }) => asDataLine(query).replaceAll(/[*_[\]`]/g, ' ').trim());
+  const asked = queries.map(({ query }) =>
+    asDataLine(query)
+      .replaceAll(/[*_[\]`]/g, ' ')
+      .trim(),
+  );
   const failed = queries.filter(({ isFailed }) => isFailed).length;
   const facts = { asked, failed, found: sites.length, isEmpty: sentences.length === 0 };
   return `*${language === 'zh' ? inChinese(facts) : inEnglish(facts)}*`;

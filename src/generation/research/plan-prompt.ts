@@ -1,9 +1,5 @@
 import type { JsonSchema } from '../../core/grammar.ts';
-import {
-  RESEARCH_GOAL_CHARS_MAX,
-  RESEARCH_HEADING_CHARS_MAX,
-  RESEARCH_TITLE_CHARS_MAX,
-} from '../../core/limits.ts';
+import { RESEARCH_GOAL_CHARS_MAX, RESEARCH_HEADING_CHARS_MAX, RESEARCH_TITLE_CHARS_MAX } from '../../core/limits.ts';
 import type { Message } from '../../core/message.ts';
 import { asDataLine } from '../server-tools/as-data.ts';
 import { exchange, says } from '../server-tools/decision-turns.ts';
@@ -74,7 +70,11 @@ const EXAMPLES: Readonly<Record<OwnLanguage, { readonly topic: AskedTopic; reado
     plan: {
       title: '欧洲城市的电动公交车',
       sections: [
-        { heading: '购置与运营成本', goal: '了解电动公交车与柴油公交车的成本比较', query: '电动公交车 成本 柴油公交车 比较' },
+        {
+          heading: '购置与运营成本',
+          goal: '了解电动公交车与柴油公交车的成本比较',
+          query: '电动公交车 成本 柴油公交车 比较',
+        },
         { heading: '充电设施', goal: '了解电动公交车如何充电', query: '电动公交车 充电站 充电方式' },
         { heading: '城市的经验', goal: '了解使用电动公交车的城市的经验', query: '欧洲 城市 电动公交车 运营 经验' },
       ],

@@ -6,9 +6,10 @@ import type { CountTokens } from './count-tokens.ts';
 import { NOTHING_SPENT, sumOfSpent } from './kept.ts';
 import type { Kept, SearchEnd, WrittenSentence } from './kept.ts';
 import { createSaidSentences } from './likeness.ts';
+import type { SaidSentences } from './likeness.ts';
 import type { AskModel } from './model-run.ts';
 import { FURTHER, shortfallNote } from './own-words.ts';
-import { notesLeft, sectionRoom, tokensOfNote } from './section-room.ts';
+import { asidesLeft, notesLeft, sectionRoom, tokensOfNote } from './section-room.ts';
 import { joined, withMark } from './sentences.ts';
 import type { HeldNote, ResearchState } from './state.ts';
 import type { OwnLanguage } from './topic.ts';
@@ -43,34 +44,63 @@ const SLACK_TOKENS = 40;
 /** The next paragraph, with its heading where it is the first of its part; undefined where the report is whole or nothing is left. */
 export async function nextParagraph(place: ReportPlace, context: RequestContext): Promise<ResearchStep | undefined> {
   const { state, size, language } = place;
-  const { wished, max } = RESEARCH_REPORT_TOKENS[size];
+  const { wished, min } = RESEARCH_REPORT_TOKENS[size];
+  const enough = min + SLACK_TOKENS * 3;
   const sections = state.plan?.sections ?? [];
   const said = state.sentences.map(({ text }) => text);
   const known = createSaidSentences(said);
-  for (let section = state.section; section <= sections.length; section++) {
-    const isFurther = section === sections.length;
-    const room = isFurther ? wished - state.tokens : sectionRoom(state, section, wished);
-    if (room < SLACK_TOKENS) continue;
-    const left = notesLeft(state, section);
-    const unshown = chooseNotes(
-      left.filter(({ id }) => !state.shown.has(id)),
-      known,
-    );
-    const isModels = place.ask !== undefined && unshown.length > 1 && state.writerFailures < WRITER_FAILURES_MAX;
-    const notes = isModels ? unshown : chooseNotes(left, known);
-    if (notes.length === 0) continue;
-    const heading = isFurther ? FURTHER[language] : (sections[section]?.heading ?? '');
-    const task = { title: state.plan?.title ?? '', heading, notes, language };
-    const written = isModels && place.ask ? await writeParagraph(task, said, place.ask, context) : NOTHING;
-    const paragraph =
-      written.sentences.length > 0 ? written : { ...fromNotes(notes, said, room), spent: written.spent };
-    const shown = isModels ? notes.map(({ id }) => id) : [];
-    const isFirst = state.section !== section || state.sectionTokens === 0;
-    const head = isFirst ? `\n## ${heading}\n\n` : '\n';
-    const whole = { ...paragraph, isFailed: written.isFailed };
-    return await told(place, { section, head, paragraph: whole, shown, tokensMax: max - state.tokens }, context);
+  const paragraphOf = (part: Omit<Part, 'said' | 'known'>): Promise<ResearchStep | undefined> =>
+    partParagraph(place, { ...part, said, known }, context);
+  for (let section = state.section; section < sections.length; section++) {
+    const heading = sections[section]?.heading ?? '';
+    const room = sectionRoom(state, section, wished);
+    const step = await paragraphOf({ section, heading, room, left: notesLeft(state, section) });
+    if (step) return step;
   }
-  return undefined;
+  const further = { section: sections.length, heading: FURTHER[language] };
+  return (
+    (await paragraphOf({ ...further, room: wished - state.tokens, left: notesLeft(state, sections.length) })) ??
+    (await paragraphOf({ ...further, room: enough - state.tokens, left: asidesLeft(state) }))
+  );
+}
+
+interface Part {
+  readonly section: number;
+  readonly heading: string;
+  /** Tokens that it may still take. */
+  readonly room: number;
+  readonly left: readonly HeldNote[];
+  readonly said: readonly string[];
+  readonly known: SaidSentences;
+}
+
+/** The next paragraph of a part; undefined where it is whole or nothing is left for it. */
+async function partParagraph(
+  place: ReportPlace,
+  { section, heading, room, left, said, known }: Part,
+  context: RequestContext,
+): Promise<ResearchStep | undefined> {
+  const { state, size, language, ask } = place;
+  if (room < SLACK_TOKENS) return undefined;
+  const unshown = chooseNotes(
+    left.filter(({ id }) => !state.shown.has(id)),
+    known,
+  );
+  const isModels = ask !== undefined && unshown.length > 1 && state.writerFailures < WRITER_FAILURES_MAX;
+  const notes = isModels ? unshown : chooseNotes(left, known);
+  if (notes.length === 0) return undefined;
+  const task = { title: state.plan?.title ?? '', heading, notes, language };
+  const written = isModels ? await writeParagraph(task, said, ask, context) : NOTHING;
+  const paragraph = written.sentences.length > 0 ? written : { ...fromNotes(notes, said, room), spent: written.spent };
+  const isFirst = state.section !== section || state.sectionTokens === 0;
+  const writing = {
+    section,
+    head: isFirst ? `\n## ${heading}\n\n` : '\n',
+    paragraph: { ...paragraph, isFailed: written.isFailed },
+    shown: isModels ? notes.map(({ id }) => id) : [],
+    tokensMax: RESEARCH_REPORT_TOKENS[size].max - state.tokens,
+  };
+  return await told(place, writing, context);
 }
 
 /** Ours: after so many paragraphs that it could not be asked for, the model is left alone. */

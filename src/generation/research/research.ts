@@ -127,7 +127,9 @@ async function planStep(
     ? await makePlan(topic, sections, ask, context)
     : { plan: ownPlan(topic, sections), spent: NOTHING_SPENT };
   assert(plan.sections.length > 0, 'a plan has a section: the topic itself');
-  const lines = plan.sections.map(({ heading, goal }, at) => `${at + 1}. ${heading}${goal === '' ? '' : `: ${goal}`}\n`);
+  const lines = plan.sections.map(
+    ({ heading, goal }, at) => `${at + 1}. ${heading}${goal === '' ? '' : `: ${goal}`}\n`,
+  );
   const keep: Kept = { type: 'plan', plan, spent };
   return {
     tell: [

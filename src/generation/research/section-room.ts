@@ -31,8 +31,14 @@ export function sectionRoom(state: ResearchState, section: number, wished: numbe
 /** Those that were looked for for a part and are not said; behind the last part, all that are not said. */
 export function notesLeft(state: ResearchState, section: number): readonly HeldNote[] {
   const isLast = section >= (state.plan?.sections.length ?? 0);
-  return state.notes.filter((note) => (isLast || note.section === section) && !state.used.has(note.id));
+  return state.notes.filter(
+    (note) => !note.isAside && (isLast || note.section === section) && !state.used.has(note.id),
+  );
 }
+
+/** What is near the topic, for a report that would be too short without. */
+export const asidesLeft = ({ notes, used }: ResearchState): readonly HeldNote[] =>
+  notes.filter(({ id, isAside }) => isAside && !used.has(id));
 
 const MARK = ' [[10]]';
 

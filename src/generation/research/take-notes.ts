@@ -1,4 +1,4 @@
-import { RESEARCH_QUERY_NOTES_MAX, RESEARCH_SITE_NOTES_MAX } from '../../core/limits.ts';
+import { CITATION_SOURCE_CHARS_MAX, RESEARCH_QUERY_NOTES_MAX, RESEARCH_SITE_NOTES_MAX } from '../../core/limits.ts';
 import { vocabularyOf } from '../citations/claims.ts';
 import { createPassage } from '../citations/passage.ts';
 import type { Note } from './kept.ts';
@@ -36,9 +36,15 @@ interface Candidate extends PageUnit {
  */
 export function takeNotes(sites: readonly FetchedSite[], wanted: Wanted, known: SaidSentences): TakenNotes {
   const candidates = sites.flatMap((site, rank) =>
-    pageUnits(site.passage).map((unit): Candidate => ({ ...unit, site, rank, words: wordsOf(unit.sentences.join(' ')) })),
+    pageUnits(site.passage).map((unit): Candidate => ({
+      ...unit,
+      site,
+      rank,
+      words: wordsOf(unit.sentences.join(' ')),
+    })),
   );
-  const score = scoreBy(wanted, candidates, sites);
+  const fitting = fittingOf(sites, wanted.about);
+  const score = scoreBy(wanted.words, candidates, { sites, fitting });
   const ranked = candidates
     .map((unit) => ({ unit, score: score(unit) }))
     .filter((each) => each.score > 0)
@@ -61,7 +67,8 @@ export function takeNotes(sites: readonly FetchedSite[], wanted: Wanted, known: 
     counts.set(number, count + 1);
     if (!contexts.includes(unit.context)) contexts.push(unit.context);
     const context = contexts.indexOf(unit.context);
-    notes.push({ site: number, at: unit.at, sentences, context, score: Number(points.toFixed(4)) });
+    const isAside = (fitting.get(number) ?? 0) < TOPIC_SHARE_MIN;
+    notes.push({ site: number, at: unit.at, sentences, context, score: Number(points.toFixed(4)), isAside });
   }
   return { notes: notes.toSorted((a, b) => a.site - b.site || a.at - b.at), contexts };
 }
@@ -86,9 +93,9 @@ const TITLE_ENOUGH = 0.3;
 
 /** By the wanted words that it has; those that few of the sentences have count more. 0: it has nothing of it. */
 function scoreBy(
-  wanted: Wanted,
+  wanted: Wanted['words'],
   candidates: readonly Candidate[],
-  sites: readonly FetchedSite[],
+  { sites, fitting }: { readonly sites: readonly FetchedSite[]; readonly fitting: ReadonlyMap<number, number> },
 ): (unit: Candidate) => number {
   const having = new Map<string, number>();
   for (const { words } of candidates)
@@ -105,12 +112,37 @@ function scoreBy(
     total === 0 ? 0 : sumOf([...weights].map(([word, weight]) => (words.has(word) ? weight : 0))) / total;
   const titles = new Map(sites.map(({ number, title }) => [number, shareOf(wordsOf(title))]));
   return ({ words, site, rank, sentences }) => {
+    const fit = fitting.get(site.number) ?? 0;
     const own = shareOf(words);
     const title = titles.get(site.number) ?? 0;
-    if (own === 0 && title < TITLE_ENOUGH) return 0;
+    if (fit < ASIDE_SHARE_MIN || (own === 0 && title < TITLE_ENOUGH)) return 0;
     const talk = TALK.test(sentences[0] ?? '') ? TALK_SHARE : 0;
-    return Math.max(0.001, own + TITLE_SHARE * title + RANK_SHARE / (1 + rank) - talk);
+    const points = own + TITLE_SHARE * title + RANK_SHARE / (1 + rank) - talk;
+    return Math.max(LEAST, ((1 + fit) / 2) * points);
   };
+}
+
+/** Ours: of what the best of the pages has of the topic's words or the query's, what another one has that is about it, or near it. */
+const TOPIC_SHARE_MIN = 0.6;
+const ASIDE_SHARE_MIN = 0.4;
+
+const LEAST = 0.001;
+
+/** By site: of what any page has most of the topic or of the query, its part. Words of few pages count more. */
+function fittingOf(sites: readonly FetchedSite[], about: Wanted['about']): ReadonlyMap<number, number> {
+  const pages = sites.map(({ title, passage }) => wordsOf(`${title}\n${passage.slice(0, CITATION_SOURCE_CHARS_MAX)}`));
+  const shares = about.map((terms) => {
+    const weightOf = new Map(
+      [...terms].map((word) => {
+        const count = pages.filter((words) => words.has(word)).length;
+        return [word, count === 0 ? 0 : Math.log(1 + (2 * pages.length) / count)];
+      }),
+    );
+    const weights = pages.map((words) => sumOf([...weightOf].map(([word, weight]) => (words.has(word) ? weight : 0))));
+    const most = Math.max(...weights, 0);
+    return weights.map((weight) => (most === 0 ? 0 : weight / most));
+  });
+  return new Map(sites.map(({ number }, at) => [number, Math.max(...shares.map((each) => each[at] ?? 0))]));
 }
 
 const sumOf = (numbers: Iterable<number>): number => [...numbers].reduce((sum, number) => sum + number, 0);

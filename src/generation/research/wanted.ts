@@ -2,8 +2,13 @@ import { claimsOf, vocabularyOf } from '../citations/claims.ts';
 import type { PlanSection } from './kept.ts';
 import type { Topic } from './topic.ts';
 
-/** Words that are looked for, by their stems, and how much each counts. */
-export type Wanted = ReadonlyMap<string, number>;
+/** What is looked for, in words by their stems. */
+export interface Wanted {
+  /** How much each counts. */
+  readonly words: ReadonlyMap<string, number>;
+  /** Those of the topic, and of the query: a page that has few of either is about something else. */
+  readonly about: readonly ReadonlySet<string>[];
+}
 
 /** Ours: words of the query itself, of what it is for, and of the topic. */
 const QUERY_WEIGHT = 2;
@@ -18,7 +23,7 @@ export function wantedFor({ topic, answer }: Topic, section: PlanSection, query:
   add(`${section.heading}. ${section.goal}`, GOAL_WEIGHT);
   add(`${topic}. ${answer}`, TOPIC_WEIGHT);
   add(`${query}. ${section.query}`, QUERY_WEIGHT);
-  return wanted;
+  return { words: wanted, about: [termsOf(topic), termsOf(query)] };
 }
 
 /** Those that carry meaning; all of them where hardly any does. */
