@@ -1400,6 +1400,45 @@ export const CITATION_QUOTE_CHARS_MAX = 300;
 /** Ours: characters of an answer's sentence that are held back to see what it cites. Beyond: it counts as two. */
 export const CITED_SENTENCE_CHARS_MAX = 2_000;
 
+/** Specification, E4: tokens of a report by the model's own tokenizer, and between which they stay: 15 % around, a summary 1,500 to 2,000. */
+export const RESEARCH_REPORT_TOKENS = {
+  detailed: { wished: 6_000, min: 5_100, max: 6_900 },
+  summary: { wished: 1_750, min: 1_500, max: 2_000 },
+} as const;
+
+/** Ours: queries that a plan has, one for each part of the report. Beyond: left out; what the budget leaves goes where little was found. */
+export const RESEARCH_PLAN_QUERIES_MAX = { detailed: 8, summary: 4 } as const;
+
+/** Ours: results that one query is asked for, and pages that are read for it. Beyond: left for others. */
+export const RESEARCH_RESULTS_MAX = 16;
+export const RESEARCH_QUERY_PAGES_MAX = 4;
+
+/** Ours: ms for one search and one page. Beyond: they failed. */
+export const RESEARCH_SEARCH_MS_MAX = 30_000;
+export const RESEARCH_PAGE_MS_MAX = 30_000;
+
+/** Ours: notes that are kept of one query, of one site for it, and that are told as learned. Beyond: the worse ones are left out. */
+export const RESEARCH_QUERY_NOTES_MAX = 96;
+export const RESEARCH_SITE_NOTES_MAX = 40;
+export const RESEARCH_LEARNED_NOTES_MAX = 24;
+
+/** Ours: characters that are kept of where a note stands. Beyond: its paragraph is cut around it. */
+export const RESEARCH_CONTEXT_CHARS_MAX = 1_200;
+
+/** Ours: characters of a sentence of a source that a report may hold; of writing without blanks a third of them. Beyond: it is none. */
+export const RESEARCH_SENTENCE_CHARS_MAX = 360;
+
+/** Ours: characters of what the user says that a plan is made from, and of a report's title, a heading and a goal. Beyond: cut. */
+export const RESEARCH_TOPIC_CHARS_MAX = 1_200;
+export const RESEARCH_TITLE_CHARS_MAX = 80;
+export const RESEARCH_HEADING_CHARS_MAX = 60;
+export const RESEARCH_GOAL_CHARS_MAX = 160;
+
+/** Ours: tokens of the question that is asked back, of a plan and of one paragraph. Beyond: cut there. */
+export const RESEARCH_QUESTION_TOKENS_MAX = 200;
+export const RESEARCH_PLAN_TOKENS_MAX = 1_200;
+export const RESEARCH_PARAGRAPH_TOKENS_MAX = 320;
+
 /**
  * Ours: searches, pages and programs that one answer takes at most, whatever it wishes for. Beyond: the model answers with what
  * it has.

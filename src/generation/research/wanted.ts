@@ -1,0 +1,34 @@
+import { claimsOf, vocabularyOf } from '../citations/claims.ts';
+import type { PlanSection } from './kept.ts';
+import type { Topic } from './topic.ts';
+
+/** What is looked for, in words by their stems. */
+export interface Wanted {
+  /** How much each counts. */
+  readonly words: ReadonlyMap<string, number>;
+  /** Those of the topic, and of the query: a page that has few of either is about something else. */
+  readonly about: readonly ReadonlySet<string>[];
+}
+
+/** Ours: words of the query itself, of what it is for, and of the topic. */
+const QUERY_WEIGHT = 2;
+const TOPIC_WEIGHT = 1.5;
+const GOAL_WEIGHT = 1;
+
+export function wantedFor({ topic, answer }: Topic, section: PlanSection, query: string): Wanted {
+  const wanted = new Map<string, number>();
+  const add = (text: string, weight: number): void => {
+    for (const word of termsOf(text)) wanted.set(word, Math.max(weight, wanted.get(word) ?? 0));
+  };
+  add(`${section.heading}. ${section.goal}`, GOAL_WEIGHT);
+  add(`${topic}. ${answer}`, TOPIC_WEIGHT);
+  add(`${query}. ${section.query}`, QUERY_WEIGHT);
+  return { words: wanted, about: [termsOf(topic), termsOf(query)] };
+}
+
+/** Those that carry meaning; all of them where hardly any does. */
+function termsOf(text: string): ReadonlySet<string> {
+  const { words, numbers } = claimsOf(text);
+  const terms = words.union(numbers);
+  return terms.size > 1 ? terms : vocabularyOf(text).words;
+}
