@@ -17,6 +17,8 @@ const MARK = `[\\[【] ?(?:${SOURCES}(?: ?[,、，;] ?${SOURCES}){0,9} ?(?:${PLA
 
 const FIRST = new RegExp(`^${MARK}`, 'i');
 
+export const ANY_MARK = new RegExp(MARK, 'gi');
+
 /** How long the mark is that a text begins with; 0 where it begins with none. */
 export const markLength = (text: string): number => FIRST.exec(text)?.[0].length ?? 0;
 
