@@ -11,8 +11,8 @@ import type { ProgressStream } from '../weights/progress-printer.ts';
 import { firstAnswer } from './first-answer.ts';
 import { createModelsReload } from './reload-models.ts';
 import { noteServer } from './server-note.ts';
+import { tellStart } from './tell-start.ts';
 import { SIGNAL_ECHO_MS } from './until-interrupted.ts';
-import { welcome } from './welcome.ts';
 
 export interface ServeNeeds {
   readonly load: (flags: Readonly<Record<string, unknown>>) => LoadedConfig;
@@ -43,11 +43,11 @@ export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
         // Before the address is told: whoever reads it may look for the key at once.
         const key = await service.firstKey();
         for (const { url } of addresses) stdout.write(`Listening on ${url}\n`);
-        // Beside the model's download or start: the first answer does not wait for it.
-        void service.prepareTools();
+        // Beside the model's download or start.
+        const tools = service.prepareTools();
         await prepare(service, stop.signal, stdout);
+        await tellStart({ service, tools, signal: stop.signal, stdout, addresses, key, keyFile: config.keyFile });
         if (!stop.signal.aborted) {
-          stdout.write(welcome({ report: await service.report(), addresses, key, keyFile: config.keyFile }));
           const [first] = addresses;
           if (first && key && flags['firstAnswer'] !== false) {
             const release = service.holdLog();

@@ -2,7 +2,7 @@ import { regionName } from '../core/region.ts';
 import type { ListenAddress } from '../service/service.ts';
 import type { Report } from '../service/readiness.ts';
 
-interface Welcome {
+export interface Welcome {
   readonly report: Report;
   readonly addresses: readonly ListenAddress[];
   readonly key: { readonly secret: string; readonly isNew: boolean } | undefined;

@@ -1517,6 +1517,12 @@ export const CODE_CPU_PROGRAMS = 40;
 /** Ours: ms for a container to get ready. Beyond: 503. It takes half a second, and longer with many wheels. */
 export const CODE_START_MS_MAX = 60_000;
 
+/**
+ * Ours: ms from a trial of the sandbox that took too long to the next. Beyond: the interpreter stays off, and whoever needs it
+ * makes the next one begin, the last of these after the one before.
+ */
+export const CODE_TRIAL_PAUSES_MS = [5_000, 30_000, 120_000, 600_000] as const;
+
 /** Ours: bytes of one program. Beyond: 400. */
 export const CODE_PROGRAM_BYTES_MAX = 1024 * 1024;
 

@@ -93,5 +93,6 @@ const reportOf = ({ asked, inForce, sandbox, reason }: CodeInterpreterStatus): T
   tool: 'code interpreter',
   state: inForce === 'off' ? 'off' : inForce === 'unproven' ? 'unproven' : 'on',
   ...(inForce === 'off' ? {} : { detail: sandbox === undefined ? asked : `${inForce}, ${sandbox}` }),
+  ...(inForce === 'unproven' ? { reason: 'its sandbox is being tried' } : {}),
   ...(reason === undefined ? {} : { reason }),
 });

@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { after, before, describe, test } from 'node:test';
 import { chooseSandboxes } from '../../src/tools/code-interpreter/choose-sandboxes.ts';
 import { until } from '../until.ts';
+import { CODE_TRIAL_PAUSES_MS } from '../../src/core/limits.ts';
+import { attackSandbox } from '../../src/tools/code-interpreter/attack-sandbox.ts';
 import { createCodeInterpreter } from '../../src/tools/code-interpreter/code-interpreter.ts';
+import { OutOfTime } from '../../src/tools/code-interpreter/out-of-time.ts';
 import { IMAGES_FOLDER, openInterpreter, SETTINGS, whyNotStrict } from './__fixtures__/code-interpreter.ts';
 import type { Bench } from './__fixtures__/code-interpreter.ts';
 import { wheel } from './__fixtures__/wheel.ts';
@@ -361,6 +364,58 @@ describe('where the sandbox does not hold', () => {
       assert.equal(bench.status.inForce, 'off');
       if (/does not start/.test(bench.status.reason ?? '')) return context.skip(bench.status.reason);
       assert.match(bench.status.reason ?? '', found);
+    });
+  }
+
+  test('one that took too long is tried again, and the reason says so', async (context) => {
+    const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
+    const [whole] = sandboxes;
+    if (!whole) return context.skip(reasons.join());
+    let isBusy = true;
+    const busy: typeof whole = (host, limits) => {
+      const sandbox = whole(host, limits);
+      const launch: typeof sandbox.launch = (program) => {
+        if (isBusy) throw new OutOfTime('the machine is busy');
+        return sandbox.launch(program);
+      };
+      return { ...sandbox, launch };
+    };
+    let now = 0;
+    let look = (): void => undefined;
+    await using bench = await openInterpreter({
+      candidates: { sandboxes: [busy], reasons: [] },
+      clock: { now: () => now, monotonic: () => now },
+      every: (_ms, run) => {
+        look = run;
+        return () => undefined;
+      },
+    });
+    const { interpreter } = bench;
+    assert.match(bench.status.reason ?? '', /the machine is busy; it is tried again in 5 s$/);
+    await assert.rejects(bench.open(), { kind: 'unsupported', message: /tried again in 5 s\.$/ });
+    isBusy = false;
+    now += CODE_TRIAL_PAUSES_MS[0];
+    look();
+    assert.match(interpreter.status().reason ?? '', /it is being tried again$/);
+    if ((await interpreter.prepare()).inForce === 'off') return context.skip(interpreter.status().reason);
+    assert.equal((await bench.runAlone('6 * 7')).value, '42');
+  });
+
+  for (const { name, says } of [
+    { name: 'one that says nothing in time is neither held nor broken', says: '' },
+    {
+      name: 'one that takes memory until the time is over is neither held nor broken',
+      says: `case "$order" in *'["memory"]'*) echo '{"type":"begun","tried":"memory"}';; *'["time"]'*) echo '{"type":"begun","tried":"time"}';; *) for tried in file environment writing processes; do echo '{"type":"begun","tried":"'$tried'"}'; echo '{"type":"tried","tried":"'$tried'"}'; done; exit;; esac;`,
+    },
+  ]) {
+    test(name, async () => {
+      const places = { childFolder: '/nowhere', pyodideFolder: '/nowhere' };
+      const args = ['-c', `read -r order; ${says} exec sleep 60`];
+      const attack = attackSandbox(
+        { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, places, env: {} }) },
+        { memoryMb: 64, signal: forever, msMax: 1_000 },
+      );
+      await assert.rejects(attack, (error) => error instanceof OutOfTime && /longer than 1000 ms/.test(error.message));
     });
   }
 

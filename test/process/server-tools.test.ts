@@ -207,7 +207,7 @@ for (const workers of [1, 2])
       );
       assert.match(
         parley.output(),
-        /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|unproven)/,
+        /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|off|unproven)/,
       );
     });
 

@@ -32,7 +32,8 @@ export function createCodeWatch(): CodeWatch {
       isLineStart = false;
     } else if (text.trim() !== '') isLineStart = false;
     const isCode = wasCode || fence !== undefined || hasTick;
-    return { text, isCode, ...(isToken && /\d/.test(text) && !isCode ? { marks: numbersOf(text) } : {}) };
+    const marks = isToken && !isCode ? numbersOf(text) : [];
+    return { text, isCode, ...(marks.length > 0 && { marks }) };
   };
 
   return {

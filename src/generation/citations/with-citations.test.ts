@@ -76,7 +76,7 @@ describe('marks in an answer', () => {
   });
 
   it('are none where no source could be meant: intervals, first elements, years', () => {
-    const text = 'Both x[0] and a value of [0, 1] or [01] are its own, as [2024] is.';
+    const text = 'Both x[0] and a value of [0, 1] or [01] are its own, as [2024], [3-1] and [10-90] are, and [4:0].';
     for (const form of [undefined, 'number', 'attached'] as const) assert.equal(said([text], form).text, text);
   });
 
@@ -95,6 +95,12 @@ describe('marks in an answer', () => {
       'The museum opened in March 1990.',
     ],
     ['keep of several sources those that hold', `${OPENED} [1, 2].`, `${OPENED} [1].`],
+    ['may be a row, of which those stay that hold', `${OPENED} [1-3].`, `${OPENED} [1].`],
+    ['may be rows and numbers', `${OPENED} [2–3, 1].`, `${OPENED} [1].`],
+    ['may say where in the source', `${OPENED} 【1†source】.`, `${OPENED} [1].`],
+    ['may say lines, too', `${OPENED} [1†L10-L12][9†L1].`, `${OPENED} [1].`],
+    ['may say what they are', `${OPENED} [2, citation:1].`, `${OPENED} [1].`],
+    ['go where they count otherwise', `${OPENED} [1]【4:0†source】.`, `${OPENED} [1].`],
     ['keep of several marks those that hold', `${OPENED} [2][1].`, `${OPENED} [1].`.replace(' [1]', '[1]')],
     [
       'may stand behind the sentence',
@@ -152,6 +158,10 @@ describe('marks in an answer', () => {
     assert.equal(
       said(['The museum opened in March [1], or April [8]. a[1, 9]'], undefined).text,
       'The museum opened in March [1], or April. a[1]',
+    );
+    assert.equal(
+      said(['Both [1-2] and [2-4] say so【1†L3】【4:0†source】.'], undefined).text,
+      'Both [1-2] and [2] say so【1†L3】.',
     );
     assert.equal(said(['Nothing [1] was found.'], undefined, []).text, 'Nothing was found.');
   });
@@ -213,6 +223,11 @@ const part = fc.oneof(
     '👍🏽',
     '   ',
     '[1, 2]',
+    '[1-3]',
+    '[3-1]',
+    '【1†',
+    '【4:0†source】',
+    'x'.repeat(110),
     'a[7]',
     '"',
     '**',

@@ -5,7 +5,9 @@ import type { EngineEvent } from '../../core/event.ts';
 import { TOOL_FORMATS } from '../tools/formats.ts';
 import type { ToolFormatName } from '../tools/formats.ts';
 import { createToolCalls } from '../tools/tool-calls.ts';
-import { asData } from './as-data.ts';
+import { ANY_MARK } from '../citations/marks.ts';
+import { asData, asOutput } from './as-data.ts';
+import { toldResult } from './code-tool.ts';
 import { createHands, createInterpreter, eventsOf, found, SEARCH } from './__fixtures__/hands.ts';
 
 const FORMATS = Object.keys(TOOL_FORMATS).filter((name): name is ToolFormatName => Object.hasOwn(TOOL_FORMATS, name));
@@ -73,6 +75,10 @@ describe('a text from elsewhere', () => {
       'CALLS]',
       '[1]',
       '【2】',
+      '[1, 2]',
+      '[1-3]',
+      '【4†source】',
+      '[citation:2]',
       '[',
       '1',
       ']',
@@ -97,6 +103,7 @@ describe('a text from elsewhere', () => {
         const told = asData(pieces.join(''));
         assert.doesNotMatch(told, /<\/?(?:tool|search)|<\||\|>|\[TOOL_|```|\[\d+\]|"name"\s*:|[\u200B\u202E]/i);
         for (const format of FORMATS) assert.equal(callsFound(told, format), 0);
+        assert.doesNotMatch(told, ANY_MARK, 'it cites nothing');
       }),
       { numRuns: 500 },
     );
@@ -105,6 +112,15 @@ describe('a text from elsewhere', () => {
   it('says what it said, for a reader', () => {
     const text = 'Prices: 3 < 5, {"price": 16}, if (a | b) > c. See [a] – "ok" `x`.';
     assert.equal(asData(text), text);
+    assert.equal(asData('Both [1, 2] and 【3†source】 say 4 [5].'), 'Both ［1, 2] and ［3†source】 say 4 .');
+  });
+
+  it('keeps its lists where a program has printed them', () => {
+    const text = 'primes: [7]\n[2, 3, 5]\n{"a": [1]}';
+    assert.equal(asOutput(text), text);
+    for (const format of FORMATS) assert.equal(callsFound(asOutput(callIn(format)), format), 0);
+    const output = { stdout: '[7]\n', stderr: '', value: '[1]', files: [], isCut: false };
+    assert.equal(toldResult({ type: 'code', output }, 400), '[7]\n[1]');
   });
 });
 

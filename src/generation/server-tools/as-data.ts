@@ -1,11 +1,17 @@
+import { ANY_MARK } from '../citations/marks.ts';
 import { TOOL_FORMATS } from '../tools/formats.ts';
 
 /**
  * A text from elsewhere as a prompt may hold it: no mark of any call format, chat template, fence or citation is left in it, nor
  * a character that nobody sees. What a model repeats of it word by word is no call either.
  */
-export function asData(text: string): string {
-  let told = withoutReferences(text.replaceAll(UNSEEN, ''));
+export const asData = (text: string): string => withoutCalls(withoutReferences(text.replaceAll(UNSEEN, '')));
+
+/** The same of what a program says, in which brackets around numbers are lists: these stay. */
+export const asOutput = (text: string): string => withoutCalls(text.replaceAll(UNSEEN, ''));
+
+function withoutCalls(text: string): string {
+  let told = text;
   for (const mark of MARKS) told = told.replaceAll(mark, broken);
   return told
     .replaceAll(/`{3,}|~{3,}/g, "'''")
@@ -16,12 +22,17 @@ export function asData(text: string): string {
     .replaceAll(CALL_KEY, '“$1”$2');
 }
 
-/** First of all, and again: what stood around one may be a mark together. Where that has no end the rest is no mark for its bracket. */
+/**
+ * Single numbers go, first of all and again: what stood around one may be a mark together. Where that has no end the rest is no
+ * mark for its bracket. Of several, which may be a list as well, only the bracket changes.
+ */
 function withoutReferences(text: string): string {
   let told = text;
   for (let time = 0; time < 3; time++) told = told.replaceAll(REFERENCE, '');
-  return told.replaceAll(REFERENCE, (mark) => `［${mark.slice(1)}`);
+  return told.replaceAll(REFERENCE, widened).replaceAll(ANY_MARK, widened);
 }
+
+const widened = (mark: string): string => `［${mark.slice(1)}`;
 
 const REFERENCE = /[[【]\s*(?:\^|ref[_ ]?)?\d{1,3}\s*[\]】]/gi;
 

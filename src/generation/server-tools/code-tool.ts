@@ -2,7 +2,7 @@ import { PROGRAM_TOLD_CHARS_MAX } from '../../core/limits.ts';
 import type { Tool } from '../../core/message.ts';
 import type { ToolUse } from '../../core/request.ts';
 import type { CodeOutput, ServerCallResult } from '../../core/server-tools.ts';
-import { asData } from './as-data.ts';
+import { asData, asOutput } from './as-data.ts';
 import { parseLoosely } from './ask-form.ts';
 import { cutMiddle } from './conversation-digest.ts';
 
@@ -59,7 +59,7 @@ const NO_OUTPUT = '(The program ended and printed nothing.)';
 
 /** What a program prints may come from anywhere. */
 function linesOf({ stdout, stderr, value, error, files, isCut }: CodeOutput): string[] {
-  const said = (text: string): string => asData(cutMiddle(text, PROGRAM_TOLD_CHARS_MAX)).trimEnd();
+  const said = (text: string): string => asOutput(cutMiddle(text, PROGRAM_TOLD_CHARS_MAX)).trimEnd();
   return [
     said(stdout),
     ...(value === undefined ? [] : [said(value)]),

@@ -1,4 +1,4 @@
-import { asData } from '../../generation/server-tools/as-data.ts';
+import { asData, asOutput } from '../../generation/server-tools/as-data.ts';
 import { isPresent } from '../../lib/present.ts';
 
 /** A source as a client gives it back; what is unknown is absent. */
@@ -27,7 +27,7 @@ export function pastPage(source: PastSource, failure?: string): string {
 export function pastProgram(said: readonly (string | null | undefined)[], failure?: string): string {
   if (failure !== undefined) return failed('The program did not run to its end', failure);
   const told = said.filter(isPresent).filter((text) => text !== '');
-  return told.length > 0 ? told.map(asData).join('\n') : 'The program said nothing.';
+  return told.length > 0 ? told.map(asOutput).join('\n') : 'The program said nothing.';
 }
 
 const sourceText = ({ title, url, passage }: PastSource): string =>

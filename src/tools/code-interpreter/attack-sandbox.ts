@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AttackOrder, AttackReport, Tried } from './child/attack-order.ts';
+import { OutOfTime } from './out-of-time.ts';
 import { PROCESS_MB, PROCESSES_MAX } from './sandboxes/sandbox.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
 
@@ -22,18 +23,25 @@ const END_MS = 1_000;
 /** Ours: ms for all attacks of one process. */
 const ATTACK_MS_MAX = 20_000;
 
+interface AttackOptions {
+  /** What the sandbox was told that programs may have. */
+  readonly memoryMb: number;
+  readonly signal: AbortSignal;
+  /** For all attacks of one process; default: ATTACK_MS_MAX. */
+  readonly msMax?: number;
+}
+
 /** Names that systems and images set by themselves. */
 const EVERYWHERE = new Set(['PATH', 'HOME', 'HOSTNAME', 'LANG', 'TERM', 'PWD', 'SHLVL', '_']);
 
 /**
  * Attacks a sandbox from within, before anything else runs in it.
- * @param memoryMb What the sandbox was told that programs may have.
- * @throws the signal's reason.
+ * @throws the signal's reason; OutOfTime where that cannot be told, as it took too long.
  * @returns what it does not contain, in words; undefined: it held.
  */
 export async function attackSandbox(
   sandbox: Sandbox,
-  { memoryMb, signal }: { readonly memoryMb: number; readonly signal: AbortSignal },
+  { memoryMb, signal, msMax = ATTACK_MS_MAX }: AttackOptions,
 ): Promise<string | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-attack-'));
   const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
@@ -56,21 +64,31 @@ export async function attackSandbox(
       memoryBytes: (memoryMb + PROCESS_MB) * 2 ** 20,
     };
     const found = await Promise.all(
-      ATTACKS[sandbox.level].map((attacks) => attackBy(sandbox, { ...order, attacks }, { folder, signal })),
+      ATTACKS[sandbox.level].map((attacks) => attackBy(sandbox, { ...order, attacks }, { folder, signal, msMax })),
     );
-    return found.find((each) => each !== undefined);
+    const { broke } = found.find((each) => each.broke !== undefined) ?? {};
+    if (broke !== undefined) return broke;
+    const { late } = found.find((each) => each.late !== undefined) ?? {};
+    if (late !== undefined) throw new OutOfTime(late);
+    return undefined;
   } finally {
     server.close();
     await rm(folder, { recursive: true, force: true });
   }
 }
 
+/** What a process found: what is not contained, or what took too long to be told. */
+interface Found {
+  readonly broke?: string;
+  readonly late?: string;
+}
+
 /** Several attacks by one process; those of its time and memory may end it, which is what is wanted. */
 async function attackBy(
   sandbox: Sandbox,
   order: Omit<AttackOrder, 'writableFolders' | 'group'>,
-  { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
-): Promise<string | undefined> {
+  { folder, signal, msMax }: Required<Omit<AttackOptions, 'memoryMb'>> & { readonly folder: string },
+): Promise<Found> {
   const launch = sandbox.launch({ name: 'attack', isSealed: sandbox.level === 'basic' });
   const child = spawn(launch.command, launch.args, { env: { ...launch.env }, cwd: '/', detached: true });
   const begun = new Set<Tried>();
@@ -92,7 +110,11 @@ async function attackBy(
       child.kill('SIGKILL');
     }
   };
-  const timer = setTimeout(kill, ATTACK_MS_MAX);
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    kill();
+  }, msMax);
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
   child.stdin.on('error', () => undefined);
@@ -125,14 +147,18 @@ async function attackBy(
   signal.removeEventListener('abort', kill);
   signal.throwIfAborted();
   for (const attack of order.attacks) {
-    if (!begun.has(attack)) return `a process does not start in it: ${said.trim() || 'it ended without a word'}`;
     const broke = tried.get(attack);
-    if (broke !== undefined) return `it does not contain a program, which ${broke}`;
+    if (broke !== undefined) return { broke: `it does not contain a program, which ${broke}` };
+    if (isLate && !tried.has(attack)) return { late: `an attack on it (${attack}) took longer than ${msMax} ms` };
+    if (!begun.has(attack))
+      return { broke: `a process does not start in it: ${said.trim() || 'it ended without a word'}` };
     const isOver = tried.has(attack) || attack === 'memory';
     if (attack === 'time') {
-      if (killedAt === undefined || performance.now() - killedAt > END_MS)
-        return 'a loop without end cannot be ended in it';
-    } else if (!isOver) return `it was not found out whether it contains a program (${attack}): ${said.trim()}`;
+      if (killedAt === undefined) return { broke: 'a loop without end cannot be ended in it' };
+      const tookMs = Math.round(performance.now() - killedAt);
+      if (tookMs > END_MS) return { late: `it took ${tookMs} ms to end a loop without end in it` };
+    } else if (!isOver)
+      return { broke: `it was not found out whether it contains a program (${attack}): ${said.trim()}` };
   }
-  return undefined;
+  return {};
 }

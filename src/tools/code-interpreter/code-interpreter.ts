@@ -7,11 +7,13 @@ import {
   CODE_OUTPUT_BYTES_MAX,
   CODE_START_MS_MAX,
   CODE_TEXT_CHARACTERS_MAX,
+  CODE_TRIAL_PAUSES_MS,
 } from '../../core/limits.ts';
 import type { CodeInterpreter } from '../../core/server-tools.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
+import type { Every } from '../../lib/every.ts';
 import { unlessAborted } from '../../lib/unless-aborted.ts';
 import { chooseSandboxes } from './choose-sandboxes.ts';
 import type { Candidates, CodeDriver, CodeLevel } from './choose-sandboxes.ts';
@@ -19,6 +21,8 @@ import { createContainers } from './containers.ts';
 import type { Containers } from './containers.ts';
 import { findInputs } from './input-files.ts';
 import { prepareSandbox } from './prepare-sandbox.ts';
+import { createProof } from './proof.ts';
+import type { Proof, Tried } from './proof.ts';
 
 export interface CodeInterpreterOptions {
   readonly level: CodeLevel;
@@ -38,6 +42,7 @@ export interface CodeInterpreterOptions {
   readonly folder: string;
   readonly log: Log;
   readonly clock?: Clock;
+  readonly every?: Every;
   /** What could contain programs here; default: what this machine has. */
   readonly candidates?: Candidates;
 }
@@ -55,7 +60,10 @@ export interface CodeInterpreterStatus {
 }
 
 export interface RunningCodeInterpreter extends CodeInterpreter {
-  /** Attacks the sandbox, once: some seconds. Whoever opens a container waits for it. */
+  /**
+   * Attacks the sandbox: some seconds. Whoever opens a container waits for it. What took too long is tried again, as
+   * CODE_TRIAL_PAUSES_MS says.
+   */
   prepare(): Promise<CodeInterpreterStatus>;
   status(): CodeInterpreterStatus;
   /** Ends all programs. */
@@ -76,14 +84,13 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
   const warm = options.warm ?? (totalmem() >= WARM_MEMORY_BYTES ? 1 : 0);
   let status: Omit<CodeInterpreterStatus, 'inReserve'> =
     level === 'off' ? { asked: level, inForce: 'off', reason: OFF_REASON } : { asked: level, inForce: 'unproven' };
-  let prepared: Promise<Containers | undefined> | undefined;
   let containers: Containers | undefined;
   const closing = new AbortController();
 
-  const prepare = async (): Promise<Containers | undefined> => {
-    if (level === 'off') return undefined;
+  const prepare = async (): Promise<Tried<Containers>> => {
+    if (level === 'off') return { isLate: false };
     const candidates = options.candidates ?? chooseSandboxes({ ...options, level });
-    const { sandbox, start, reasons } = await prepareSandbox(candidates, {
+    const prepared = await prepareSandbox(candidates, {
       ...options,
       signal: closing.signal,
       startMsMax: CODE_START_MS_MAX,
@@ -95,41 +102,52 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
         filesBytesMax: CODE_FILES_BYTES_MAX,
       },
     });
+    const { sandbox, start, reasons } = prepared;
     const reason = withoutPaths(reasons.join('; '));
     if (!sandbox) {
       status = { asked: level, inForce: 'off', reason: `programs cannot be contained at level ${level}: ${reason}` };
-      log.warn('the code interpreter stays off', { level, reason: reasons.join('; ') });
-      return undefined;
+      const { isLate } = prepared;
+      log.warn('the code interpreter stays off', { level, reason: reasons.join('; '), isTriedAgain: isLate });
+      return { isLate };
     }
     status = { asked: level, inForce: sandbox.level, sandbox: sandbox.name, ...(reason !== '' && { reason }) };
     log.info('the code interpreter holds', { level, sandbox: sandbox.name });
-    if (closing.signal.aborted) return undefined;
+    if (closing.signal.aborted) return { isLate: false };
     const { containersMax } = options;
     containers = createContainers({ start, containersMax, warm, idleMs: CODE_CONTAINER_IDLE_MS, clock, log });
-    return containers;
+    return { held: containers };
   };
-  const once = (): Promise<Containers | undefined> =>
-    (prepared ??= prepare().catch((error: unknown) => {
-      const reason = withoutPaths(error instanceof Error ? error.message : String(error));
-      status = { asked: level, inForce: 'off', reason };
-      log.error('the code interpreter stays off', { level, error });
-      return undefined;
-    }));
+  const proof = createProof({
+    attempt: () =>
+      prepare().catch((error: unknown) => {
+        const reason = withoutPaths(error instanceof Error ? error.message : String(error));
+        status = { asked: level, inForce: 'off', reason };
+        log.error('the code interpreter stays off', { level, error });
+        return { isLate: false };
+      }),
+    pausesMs: CODE_TRIAL_PAUSES_MS,
+    clock,
+    every: options.every,
+  });
 
-  const tell = (): CodeInterpreterStatus => ({ ...status, inReserve: containers?.inReserve() ?? 0 });
+  const tell = (): CodeInterpreterStatus => ({
+    ...status,
+    ...(status.inForce === 'off' && { reason: `${status.reason}${nextTrial(proof)}` }),
+    inReserve: containers?.inReserve() ?? 0,
+  });
   return {
     async prepare() {
-      await once();
+      await proof.get();
       return tell();
     },
     status: tell,
     async open({ workspace, containerId, files }, signal) {
       signal.throwIfAborted();
-      const open = await unlessAborted(once(), signal);
+      const open = await unlessAborted(proof.get(), signal);
       if (!open || closing.signal.aborted) {
         throw new ServiceError(
           'unsupported',
-          `The code interpreter is off: ${status.reason ?? 'the service is closing'}.`,
+          `The code interpreter is off: ${tell().reason ?? 'the service is closing'}.`,
         );
       }
       const inputs = await findInputs(files, signal);
@@ -137,10 +155,19 @@ export function createCodeInterpreter(options: CodeInterpreterOptions): RunningC
     },
     async close() {
       closing.abort(new Error('the service is closing'));
-      await prepared;
+      await proof.close();
       await containers?.close();
     },
   };
+}
+
+function nextTrial(proof: Pick<Proof<unknown>, 'nextInMs' | 'waitsForCaller'>): string {
+  const ms = proof.nextInMs();
+  if (ms === undefined) return '';
+  const seconds = Math.ceil(ms / 1_000);
+  if (proof.waitsForCaller())
+    return `; it is tried again when a program is asked for${seconds > 0 ? ` in ${seconds} s or later` : ''}`;
+  return seconds > 0 ? `; it is tried again in ${seconds} s` : '; it is being tried again';
 }
 
 /** Callers are told the reason, and nothing of where things lie on this machine. */

@@ -9,6 +9,7 @@ import { CODE_CPU_PROGRAMS } from '../../core/limits.ts';
 import { attackSandbox } from './attack-sandbox.ts';
 import type { ProgramLimits } from './child/messages.ts';
 import type { Candidates, MakeSandbox } from './choose-sandboxes.ts';
+import { OutOfTime } from './out-of-time.ts';
 import { startProgramProcess } from './program-process.ts';
 import type { ProgramProcess } from './program-process.ts';
 import { pythonAttack } from './python-attack.ts';
@@ -31,7 +32,13 @@ export interface PrepareOptions {
 
 export type Prepared =
   | { readonly sandbox: Sandbox; readonly start: () => ProgramProcess; readonly reasons: readonly string[] }
-  | { readonly sandbox?: never; readonly start?: never; readonly reasons: readonly string[] };
+  | {
+      readonly sandbox?: never;
+      readonly start?: never;
+      readonly reasons: readonly string[];
+      /** Of some it could not be told in time whether they do. */
+      readonly isLate: boolean;
+    };
 
 /** Here programs have less, so that taking too much of it takes no time. */
 const ATTACKED_MEMORY_MB = 64;
@@ -42,7 +49,8 @@ const ATTACKED_MEMORY_MB = 64;
  */
 export async function prepareSandbox({ sandboxes, reasons }: Candidates, options: PrepareOptions): Promise<Prepared> {
   const failed = [...reasons];
-  if (sandboxes.length === 0) return { reasons: failed };
+  if (sandboxes.length === 0) return { reasons: failed, isLate: false };
+  let isLate = false;
   const { folder, wheelsFolder, memoryMb, seconds } = options;
   const emptyFolder = join(folder, 'root');
   await mkdir(emptyFolder, { recursive: true, mode: 0o755 });
@@ -63,10 +71,11 @@ export async function prepareSandbox({ sandboxes, reasons }: Candidates, options
       await attackByProgram(start(), memoryMb, options.signal);
       return { sandbox, start, reasons: failed };
     } catch (error) {
+      isLate ||= error instanceof OutOfTime;
       failed.push(`${attacked.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  return { reasons: failed };
+  return { reasons: failed, isLate };
 }
 
 async function withFiles(
@@ -103,6 +112,7 @@ async function attackByProgram(process: ProgramProcess, memoryMb: number, signal
     await process.ready;
     const program = { code: pythonAttack({ port, memoryMb }), files: [] };
     const { value, error } = await process.run(program, signal);
+    if (error?.type === 'time') throw new OutOfTime(`a program that attacks it took too long: ${error.message}`);
     if (error?.type !== 'memory' && value !== '[]') {
       throw new Error(`it does not contain a program, which has ${value ?? error?.message ?? 'said nothing'}`);
     }

@@ -3,13 +3,14 @@ import { StringDecoder } from 'node:string_decoder';
 import type { CodeError, CodeFile, CodeOutput } from '../../core/server-tools.ts';
 import type { InputFile, ProgramLimits, Report } from './child/messages.ts';
 import { fileName, mediaTypeOf } from './code-files.ts';
+import { OutOfTime } from './out-of-time.ts';
 import { startSandboxed } from './sandboxed-process.ts';
 import type { ProcessEnd } from './sandboxed-process.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
 
 /** A process in which programs run one after the other, with the variables and files of those before. */
 export interface ProgramProcess {
-  /** @throws Error with the reason, where it never got ready. */
+  /** @throws Error with the reason, where it never got ready; OutOfTime where it took too long. */
   readonly ready: Promise<void>;
   /** It runs nothing any more. */
   readonly ended: Promise<unknown>;
@@ -51,7 +52,8 @@ export function startProgramProcess(sandbox: Sandbox, options: ProgramProcessOpt
     const timer = setTimeout(() => child.kill('time'), options.startMsMax);
     void child.ended.then((end) => {
       clearTimeout(timer);
-      reject(new Error(`the interpreter did not get ready: ${describeEnd(end)}`));
+      const reason = `the interpreter did not get ready: ${describeEnd(end)}`;
+      reject(end.killed === 'time' ? new OutOfTime(reason) : new Error(reason));
     });
     child.hear((report) => {
       clearTimeout(timer);

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { ProgramLimits } from './child/messages.ts';
+import { OutOfTime } from './out-of-time.ts';
 import { startSandboxed } from './sandboxed-process.ts';
 import type { Sandbox } from './sandboxes/sandbox.ts';
 
@@ -30,7 +31,7 @@ interface SnapshotOptions {
  * An image of the interpreter's memory, from which it starts in a fifth of the time; made where there is none that is as it was
  * written. Programs of any sandbox read it, so it may be read by everybody who gets at it; none but us get into its folder.
  * @returns its path.
- * @throws Error with the reason where it cannot be made.
+ * @throws Error with the reason where it cannot be made; OutOfTime where that took too long.
  */
 export async function openSnapshot({
   folder,
@@ -111,9 +112,11 @@ async function makeSnapshot(sandbox: Sandbox, limits: ProgramLimits, signal: Abo
   signal.addEventListener('abort', onAbort, { once: true });
   const { pyodideFolder } = launch.places;
   child.say({ type: 'start', nonce, pyodideFolder, wheelNames: [], isForSnapshot: true, limits });
-  const { by, said } = await child.ended;
+  const { by, said, killed } = await child.ended;
   clearTimeout(timer);
   signal.removeEventListener('abort', onAbort);
+  if (!isWhole && killed === 'time')
+    throw new OutOfTime(`an image of the interpreter could not be made within ${SNAPSHOT_MS_MAX} ms`);
   if (!isWhole) throw new Error(`no image of the interpreter could be made: ${reason || said.trim() || by}`);
   return Buffer.concat(pieces);
 }
