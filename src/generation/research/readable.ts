@@ -1,6 +1,6 @@
 import { RESEARCH_SENTENCE_CHARS_MAX } from '../../core/limits.ts';
 import { isUnspaced } from '../citations/claims.ts';
-import { sentencesOf } from './sentences.ts';
+import { sentencesOf, withMark } from './sentences.ts';
 
 /**
  * Whether a sentence can stand in a report: a whole one that states something, in plain words. No entry of a menu, no code, no
@@ -10,13 +10,16 @@ export function isReadable(sentence: string): boolean {
   const isSigns = isUnspaced(sentence);
   const [charactersMin, charactersMax] = isSigns
     ? [12, RESEARCH_SENTENCE_CHARS_MAX / 2]
-    : [40, RESEARCH_SENTENCE_CHARS_MAX];
+    : [32, RESEARCH_SENTENCE_CHARS_MAX];
   if (sentence.length < charactersMin || sentence.length > charactersMax) return false;
-  if (!BEGINNING.test(sentence) || !END.test(sentence) || sentencesOf(sentence).length !== 1) return false;
+  if (!BEGINNING.test(sentence) || !END.test(sentence) || !isOne(sentence)) return false;
   if (DEBRIS.test(sentence) || POINTING.test(sentence) || POINTING_ZH.test(sentence)) return false;
   if (!isClosed(sentence)) return false;
   return isSigns || (isProse(sentence) && isStated(sentence));
 }
+
+/** It stays one where its mark stands in it. */
+const isOne = (sentence: string): boolean => sentencesOf(withMark(sentence, 1)).length === 1;
 
 const BEGINNING = /^["'“‘«「『(（]?[\p{Lu}\p{Lo}\p{N}]/u;
 const END = /(?<![.…])[.。]["'”’»」』)）]?$/;

@@ -41,7 +41,7 @@ export async function checkReport({ report, references, read }: Wish): Promise<r
   for (const [at, line] of lines.entries()) {
     const isOwn = at === lines.length - 1 && /^\*[^*]+\*$/.test(line);
     if (isOwn || line.startsWith('#')) {
-      if (/^## /.test(line) && (lines[at + 1] ?? '#').startsWith('#')) faults.push(`nothing stands under: ${line}`);
+      if (line.startsWith('## ') && (lines[at + 1] ?? '#').startsWith('#')) faults.push(`nothing stands under: ${line}`);
       continue;
     }
     for (const sentence of sentencesOf(line)) {
