@@ -62,7 +62,7 @@ function isProse(sentence: string): boolean {
   );
 }
 
-const WORDS_MIN = 7;
+const WORDS_MIN = 6;
 
 /** Of an English sentence: somebody does something. Entries of reference pages have a verb without a subject, or none at all. */
 function isStated(sentence: string): boolean {
@@ -77,7 +77,7 @@ const ENTRY =
   /^["'“(]?(?:no\.|default\b|options?\b:|example\b|warning\b|optional\b|required\b|deprecated\b|useful\b|only\b|can\b|may\b|must\b|should\b|used\b|set\b|get\b|gets\b|sets\b|use\b|create\b|start\b|stop\b|register\b|deregister\b|return\b|read\b|check\b|find\b|call\b|pass\b|enable\b|disable\b|specify\b|define\b|provide\b|remove\b|write\b|keep\b|prefer\b|avoid\b|consider\b|ensure\b|remember\b|open\b|update\b|change\b|convert\b|generate\b|list\b|select\b|choose\b|apply\b|push\b|replace\b|allow\b|be\b|refer\b|automatically\b|internally\b|same as\b|whether\b|how\b|(?:give|add|allow|return|use|create|provide|define|make|enable|include|contain|support|attempt|register|check|find|convert|generate|specifie|determine|control|represent|indicate|cause|accept|call|run|take|apply|applie|disable|remove|replace|load|parse|build|wrap|wait|emit|trigger|throw|lookup|look|read|write|send|fetch|help|serve|implement|invoke|resolve|require|validate|print|execute|override|ensure|prevent|handle|expose|describe|list|show|work|deregister|fire|perform|increment|decrement|copie|render|transform|extend|configure)(?:s|es)\b)/i;
 
 const VERB =
-  /\b(?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|will|would|should|does|do|did|need|needs|\w{2,}ed|uses?|allows?|provides?|supports?|includes?|returns?|requires?|enables?|contains?|makes?|works?|helps?|takes?|gives?|offers?|adds?|creates?|runs?|becomes?|means?|lets?|follows?|defines?|represents?|accepts?|began|became|built|came|fell|found|gave|grew|held|kept|knew|led|left|lost|made|met|paid|ran|rose|said|saw|sent|set|sold|spent|stood|took|told|thought|went|won|wrote|\w{3,}(?:ates|izes|ises|ifies|uces|ents|acts|ains|eads|ects|ends|ults|ists|ows|olves|ives|aves|ares))\b/i;
+  /\b(?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|will|would|should|does|do|did|need|needs|\w{2,}ed|uses?|allows?|provides?|supports?|includes?|returns?|requires?|enables?|contains?|makes?|works?|helps?|takes?|gives?|offers?|adds?|creates?|runs?|becomes?|means?|lets?|follows?|defines?|represents?|accepts?|began|became|built|came|fell|found|gave|grew|held|kept|knew|led|left|lost|made|met|paid|ran|rose|said|saw|sent|set|sold|spent|stood|took|told|thought|went|won|wrote|\w{3,}(?:ates|izes|ises|ifies|uces|ents|acts|ains|eads|ects|ends|ults|ists|ows|olves|ives|aves|ares)|\w{3,}[^\Wus]s (?:an?|the|to|that|as|its|their|all|no|any|each|every|\d+))\b/i;
 
 /** Sentences of languages that are written in Latin letters have some of these; lists and menus do not. */
 const LINK_WORD =
