@@ -10,6 +10,7 @@ const note = (id: number, context: string): HeldNote => ({
   sentences: [context],
   score: 1,
   isAside: false,
+  query: 1,
   section: 0,
   context,
 });
