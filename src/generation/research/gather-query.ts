@@ -12,12 +12,12 @@ import type { ReadPage, Search, Source } from '../../core/server-tools.ts';
 import { pageOf } from '../server-tools/source-list.ts';
 import type { Kept } from './kept.ts';
 import { createSaidSentences } from './likeness.ts';
+import type { FetchedSite } from './page-fit.ts';
 import { plainBlocks, plainLine } from './plain-blocks.ts';
 import { isReadable } from './readable.ts';
 import { joined, sentencesOf } from './sentences.ts';
 import type { ResearchState } from './state.ts';
 import { takeNotes } from './take-notes.ts';
-import type { FetchedSite } from './take-notes.ts';
 import { withinTime } from './within-time.ts';
 import type { Wanted } from './wanted.ts';
 
