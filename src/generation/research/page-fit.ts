@@ -1,5 +1,6 @@
 import { CITATION_SOURCE_CHARS_MAX } from '../../core/limits.ts';
 import { vocabularyOf } from '../citations/claims.ts';
+import { compoundsOf } from './wanted.ts';
 import type { Wanted } from './wanted.ts';
 
 /** What was fetched of a site: what the search said of it, or the page itself. */
@@ -38,7 +39,10 @@ export function pageFits(sites: readonly FetchedSite[], about: Wanted['about']):
  * Words of few pages count more; those that no page has count most, so that no page is about a topic for its commonest word.
  */
 function sharesOf(sites: readonly FetchedSite[], about: Wanted['about']): readonly number[] {
-  const pages = sites.map(({ title, passage }) => wordsOf(`${title}\n${passage.slice(0, CITATION_SOURCE_CHARS_MAX)}`));
+  const pages = sites.map(({ title, passage }) => {
+    const text = `${title}\n${passage.slice(0, CITATION_SOURCE_CHARS_MAX)}`;
+    return wordsOf(text).union(compoundsOf(text));
+  });
   const each = about.map((terms) => {
     const weights = [...terms].map(([word, weight]): readonly [string, number] => {
       const count = pages.filter((words) => words.has(word)).length;

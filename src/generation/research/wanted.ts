@@ -29,12 +29,25 @@ export function wantedFor({ topic, answer }: Topic, section: PlanSection, query:
 /** Ours: names tell more than other words what a text is about. */
 const NAME_WEIGHT = 2;
 
-/** Without words that may be asked of anything. */
+/** Without words that may be asked of anything; `fast-check` counts as a whole and not by its parts. */
 function subjectOf(text: string): ReadonlyMap<string, number> {
   const { names } = claimsOf(text);
-  const terms = termsOf(text).difference(ANYTHING);
-  return new Map([...terms].map((term) => [term, names.has(term) ? NAME_WEIGHT : 1]));
+  const compounds = compoundsOf(text);
+  const parts = termsOf([...compounds].join(' ').replaceAll('-', ' '));
+  const terms = termsOf(text)
+    .difference(ANYTHING)
+    .difference(compounds.size > 0 ? parts : NONE);
+  return new Map([
+    ...[...compounds].map((compound) => [compound, NAME_WEIGHT] as const),
+    ...[...terms].map((term) => [term, names.has(term) ? NAME_WEIGHT : 1] as const),
+  ]);
 }
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Words that a hyphen makes one. */
+export const compoundsOf = (text: string): ReadonlySet<string> =>
+  new Set((text.match(/\p{L}[\p{L}\p{N}]*(?:-[\p{L}\p{N}]+)+/gu) ?? []).map((word) => word.toLowerCase()));
 
 const ANYTHING = vocabularyOf(
   'overview feature use method limit example background performance risk work way thing handle kind type different best good',
