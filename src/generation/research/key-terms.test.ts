@@ -14,9 +14,9 @@ describe('the key terms of a text', () => {
 
   it('come in pairs with the first of them', () => {
     assert.deepEqual(termPairs('credentials and retries in the AWS SDK'), [
-      'AWS SDK',
-      'AWS credentials',
       'AWS retries',
+      'AWS credentials',
+      'AWS SDK',
     ]);
     assert.deepEqual(termPairs('of the'), []);
   });

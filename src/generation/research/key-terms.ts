@@ -13,11 +13,11 @@ export function keyTerms(text: string): string {
     .join(' ');
 }
 
-/** The first of its key terms with each other word that carries meaning; of writing without blanks its parts. */
+/** The first of its key terms with each other word that carries meaning, names last; of writing without blanks its parts. */
 export function termPairs(text: string): readonly string[] {
   if (isUnspaced(text)) return partsOf(text);
   const [first, ...others] = ranked(text);
-  return first === undefined ? [] : others.map((word) => `${first} ${word}`);
+  return first === undefined ? [] : others.toReversed().map((word) => `${first} ${word}`);
 }
 
 const partsOf = (text: string): readonly string[] =>

@@ -87,8 +87,8 @@ const otherQueries = ({ topic, answer }: Topic, { heading, goal, query }: PlanSe
     `${keyTerms(topic)} ${heading}`,
     `${keyTerms(topic)} ${keyTerms(goal)}`,
     `${keyTerms(query)} ${keyTerms(answer)}`,
-    ...termPairs(query),
-    keyTerms(topic),
     ...termPairs(topic),
     ...termPairs(answer),
+    ...termPairs(query),
+    keyTerms(topic),
   ].flatMap((text) => usableQuery(text) ?? []);

@@ -50,7 +50,7 @@ export const compoundsOf = (text: string): ReadonlySet<string> =>
   new Set((text.match(/\p{L}[\p{L}\p{N}]*(?:-[\p{L}\p{N}]+)+/gu) ?? []).map((word) => word.toLowerCase()));
 
 const ANYTHING = vocabularyOf(
-  'overview feature use method limit example background performance risk work way thing handle kind type different best good',
+  'how what which why who explain describe compare overview feature use method limit example background performance risk work way thing handle kind type different best good',
 ).words;
 
 /** Those that carry meaning; all of them where hardly any does. */
