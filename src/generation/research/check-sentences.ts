@@ -3,7 +3,7 @@ import { createPassage } from '../citations/passage.ts';
 import type { WrittenSentence } from './kept.ts';
 import { createSaidSentences } from './likeness.ts';
 import { plainLine } from './plain-blocks.ts';
-import { isReadable } from './readable.ts';
+import { isReadable, leansBack } from './readable.ts';
 import { sentencesOf } from './sentences.ts';
 import type { HeldNote } from './state.ts';
 
@@ -15,14 +15,16 @@ export interface CheckedSentences {
 
 /**
  * Of what a model wrote from notes, numbered from 1, the sentences that their source bears out: the one whose number stands
- * with them, else one that says the same almost in their words. What was said before is left out.
+ * with them, else one that says the same almost in their words. What was said before is left out; so is what leans on a
+ * sentence that is.
  */
 export function checkSentences(text: string, notes: readonly HeldNote[], before: readonly string[]): CheckedSentences {
   const passages = notes.map(({ context }) => createPassage(context));
   const said = createSaidSentences(before);
   const kept: (WrittenSentence & { readonly note: number })[] = [];
   const refused: string[] = [];
-  for (const line of text.split('\n'))
+  for (const line of text.split('\n')) {
+    let isBehindKept = false;
     for (const written of sentencesOf(line)) {
       const parts = written.split(MARK_OR_CODE);
       const marked = parts.flatMap((part, at) => (at % 2 === 1 ? numbersOf(part).map((number) => number - 1) : []));
@@ -36,11 +38,15 @@ export function checkSentences(text: string, notes: readonly HeldNote[], before:
       const own = marked.find((at) => passages[at]?.check(sentence).holds);
       const at = own ?? passages.findIndex((passage) => passage.bears(sentence));
       const note = notes[at];
-      if (!note || !isReadable(sentence)) refused.push(sentence);
+      const isLost = leansBack(sentence) && !isBehindKept;
+      isBehindKept = false;
+      if (!note || isLost || !isReadable(sentence)) refused.push(sentence);
       else if (!said.hasLike(sentence)) {
         said.add(sentence);
         kept.push({ text: sentence, site: note.site, note: note.id });
+        isBehindKept = true;
       }
     }
+  }
   return { kept, refused };
 }

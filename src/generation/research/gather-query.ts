@@ -12,12 +12,12 @@ import type { ReadPage, Search, Source } from '../../core/server-tools.ts';
 import { pageOf } from '../server-tools/source-list.ts';
 import type { Kept } from './kept.ts';
 import { createSaidSentences } from './likeness.ts';
+import type { FetchedSite } from './page-fit.ts';
 import { plainBlocks, plainLine } from './plain-blocks.ts';
 import { isReadable } from './readable.ts';
 import { joined, sentencesOf } from './sentences.ts';
 import type { ResearchState } from './state.ts';
 import { takeNotes } from './take-notes.ts';
-import type { FetchedSite } from './take-notes.ts';
 import { withinTime } from './within-time.ts';
 import type { Wanted } from './wanted.ts';
 
@@ -125,13 +125,15 @@ function differentPages(results: readonly Result[]): readonly Result[] {
 /** Ours: characters of a description. Beyond: cut; fewer say nothing. */
 const DESCRIPTION_CHARS_MAX = 200;
 const DESCRIPTION_CHARS_MIN = 30;
+const MARKUP = /[[\]{}<>|=$\\]|https?:|\/\//;
 
 function siteOf(number: number, result: Result, page: Result | undefined): ResearchSite {
   const { url } = result;
   const title = [result.title, page?.title ?? '', hostOf(url)].map(plainLine).find((text) => text !== '');
   const blocks = plainBlocks(result.passage.slice(0, 8 * DESCRIPTION_CHARS_MAX));
   const readable = blocks.find((block) => sentencesOf(block).some(isReadable));
-  const description = readable ?? blocks.find(({ length }) => length >= DESCRIPTION_CHARS_MIN) ?? '';
+  const description =
+    readable ?? blocks.find((block) => block.length >= DESCRIPTION_CHARS_MIN && !MARKUP.test(block)) ?? '';
   return {
     number,
     title: title ?? '',

@@ -12,15 +12,19 @@ const COMMON_SHARE = 0.7;
 
 export function createSaidSentences(sentences: Iterable<string> = []): SaidSentences {
   const texts = new Set<string>();
-  const said: ReadonlySet<string>[] = [];
+  const said: Said[] = [];
   /** Which of them have a word: only those are compared. */
   const having = new Map<string, number[]>();
 
   const add = (sentence: string): void => {
-    const words = wordsOf(sentence);
     texts.add(keyOf(sentence));
-    for (const word of words) having.set(word, [...(having.get(word) ?? []), said.length]);
-    said.push(words);
+    const own = saidOf(sentence);
+    for (const word of own.words) {
+      const places = having.get(word);
+      if (places) places.push(said.length);
+      else having.set(word, [said.length]);
+    }
+    said.push(own);
   };
   for (const sentence of sentences) add(sentence);
 
@@ -28,18 +32,28 @@ export function createSaidSentences(sentences: Iterable<string> = []): SaidSente
     add,
     hasLike(sentence) {
       if (texts.has(keyOf(sentence))) return true;
-      const words = wordsOf(sentence);
+      const own = saidOf(sentence);
       const common = new Map<number, number>();
-      for (const word of words) for (const at of having.get(word) ?? []) common.set(at, (common.get(at) ?? 0) + 1);
-      for (const [at, count] of common) {
-        const size = said[at]?.size ?? 0;
-        const shorter = Math.min(size, words.size);
-        if (count >= CONTAINED_SHARE * shorter && shorter >= SHORT_WORDS) return true;
-        if (count >= COMMON_SHARE * (size + words.size - count)) return true;
-      }
-      return false;
+      for (const word of own.words) for (const at of having.get(word) ?? []) common.set(at, (common.get(at) ?? 0) + 1);
+      return common.entries().some(([at, count]) => {
+        const other = said[at];
+        return other !== undefined && isLike(own, other, count);
+      });
     },
   };
+}
+
+interface Said {
+  readonly words: ReadonlySet<string>;
+  /** Names and numbers: two sentences that differ in them say different things. */
+  readonly facts: ReadonlySet<string>;
+}
+
+function isLike(one: Said, other: Said, common: number): boolean {
+  const [short, long] = one.words.size <= other.words.size ? [one, other] : [other, one];
+  const all = one.words.size + other.words.size - common;
+  const isContained = short.words.size >= SHORT_WORDS && common >= CONTAINED_SHARE * short.words.size;
+  return (isContained || common >= COMMON_SHARE * all) && short.facts.isSubsetOf(long.words);
 }
 
 /** Of fewer words, all may be in a sentence that says something else. */
@@ -52,7 +66,7 @@ export const keyOf = (sentence: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
 
-function wordsOf(sentence: string): ReadonlySet<string> {
-  const { words, numbers } = claimsOf(sentence);
-  return words.union(numbers);
+function saidOf(sentence: string): Said {
+  const { words, names, numbers } = claimsOf(sentence);
+  return { words: words.union(numbers), facts: names.union(numbers) };
 }

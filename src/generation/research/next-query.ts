@@ -3,7 +3,7 @@ import type { ReportSize, ResearchBudget } from '../../core/research.ts';
 import { queryKey, usableQuery } from '../server-tools/usable-query.ts';
 import { estimatedTokens } from './count-tokens.ts';
 import type { NextQuery } from './gather-query.ts';
-import { keyTerms } from './key-terms.ts';
+import { keyTerms, termPairs } from './key-terms.ts';
 import type { PlanSection, SearchEnd } from './kept.ts';
 import type { ResearchState } from './state.ts';
 import type { Topic } from './topic.ts';
@@ -48,7 +48,10 @@ const NO_SECTION: PlanSection = { heading: '', goal: '', query: '' };
 
 /** Ours: how much more than a report takes is to be noted for it, and how often another query is tried for one part. */
 const NOTED_SHARE = 1.6;
-const OTHER_QUERIES_MAX = 2;
+const OTHER_QUERIES_MAX = 4;
+
+/** Ours: queries in a row that brought nothing new. Then there is nothing more, or nobody who finds it. */
+const DRY_QUERIES_MAX = 3;
 
 function dueQuery(
   { plan, queries, notes }: ResearchState,
@@ -59,6 +62,9 @@ function dueQuery(
   const unasked = sections[queries.length];
   if (unasked) return { at: queries.length, query: unasked.query };
 
+  const isNew = new Set(notes.map(({ query }) => query));
+  if (queries.length >= DRY_QUERIES_MAX && !queries.slice(-DRY_QUERIES_MAX).some(({ id }) => isNew.has(id)))
+    return undefined;
   const noted = sections.map((_, at) =>
     estimatedTokens(notes.flatMap((note) => (note.section === at && !note.isAside ? note.sentences : [])).join(' ')),
   );
@@ -75,11 +81,14 @@ function dueQuery(
   return undefined;
 }
 
-/** Fewer words find more; each still names the topic. */
+/** Fewer words find more; each still names something of the topic. */
 const otherQueries = ({ topic, answer }: Topic, { heading, goal, query }: PlanSection): readonly string[] =>
   [
     `${keyTerms(topic)} ${heading}`,
     `${keyTerms(topic)} ${keyTerms(goal)}`,
     `${keyTerms(query)} ${keyTerms(answer)}`,
+    ...termPairs(topic),
+    ...termPairs(answer),
+    ...termPairs(query),
     keyTerms(topic),
   ].flatMap((text) => usableQuery(text) ?? []);

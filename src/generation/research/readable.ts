@@ -1,6 +1,6 @@
 import { RESEARCH_SENTENCE_CHARS_MAX } from '../../core/limits.ts';
 import { isUnspaced } from '../citations/claims.ts';
-import { sentencesOf } from './sentences.ts';
+import { sentencesOf, withMark } from './sentences.ts';
 
 /**
  * Whether a sentence can stand in a report: a whole one that states something, in plain words. No entry of a menu, no code, no
@@ -10,13 +10,16 @@ export function isReadable(sentence: string): boolean {
   const isSigns = isUnspaced(sentence);
   const [charactersMin, charactersMax] = isSigns
     ? [12, RESEARCH_SENTENCE_CHARS_MAX / 2]
-    : [40, RESEARCH_SENTENCE_CHARS_MAX];
+    : [32, RESEARCH_SENTENCE_CHARS_MAX];
   if (sentence.length < charactersMin || sentence.length > charactersMax) return false;
-  if (!BEGINNING.test(sentence) || !END.test(sentence) || sentencesOf(sentence).length !== 1) return false;
+  if (!BEGINNING.test(sentence) || !END.test(sentence) || !isOne(sentence)) return false;
   if (DEBRIS.test(sentence) || POINTING.test(sentence) || POINTING_ZH.test(sentence)) return false;
   if (!isClosed(sentence)) return false;
   return isSigns || (isProse(sentence) && isStated(sentence));
 }
+
+/** It stays one where its mark stands in it. */
+const isOne = (sentence: string): boolean => sentencesOf(withMark(sentence, 1)).length === 1;
 
 const BEGINNING = /^["'“‘«「『(（]?[\p{Lu}\p{Lo}\p{N}]/u;
 const END = /(?<![.…])[.。]["'”’»」』)）]?$/;
@@ -59,19 +62,22 @@ function isProse(sentence: string): boolean {
   );
 }
 
-const WORDS_MIN = 7;
+const WORDS_MIN = 6;
 
 /** Of an English sentence: somebody does something. Entries of reference pages have a verb without a subject, or none at all. */
 function isStated(sentence: string): boolean {
   if (!/\b(?:the|of|and|to|is|in|for|with|a)\b/.test(sentence)) return true;
-  return !ENTRY.test(sentence) && VERB.test(sentence);
+  return !ENTRY.test(sentence) && (VERB.test(sentence) || sentence.split(' ').length > ENTRY_WORDS_MAX);
 }
 
+/** Ours: entries are short; a long sentence has a verb, if none of those that are known here. */
+const ENTRY_WORDS_MAX = 11;
+
 const ENTRY =
-  /^["'“(]?(?:no\.|default\b|options?\b:|example\b|warning\b|optional\b|required\b|deprecated\b|used\b|set\b|get\b|gets\b|sets\b|use\b|create\b|start\b|stop\b|register\b|deregister\b|return\b|read\b|check\b|find\b|call\b|pass\b|enable\b|disable\b|specify\b|define\b|provide\b|remove\b|write\b|keep\b|prefer\b|avoid\b|consider\b|ensure\b|remember\b|open\b|update\b|change\b|convert\b|generate\b|list\b|select\b|choose\b|apply\b|push\b|replace\b|allow\b|be\b|refer\b|automatically\b|internally\b|same as\b|whether\b|how\b|(?:give|add|allow|return|use|create|provide|define|make|enable|include|contain|support|attempt|register|check|find|convert|generate|specifie|determine|control|represent|indicate|cause|accept|call|run|take|apply|applie|disable|remove|replace|load|parse|build|wrap|wait|emit|trigger|throw|lookup|look|read|write|send|fetch|help|serve|implement|invoke|resolve|require|validate|print|execute|override|ensure|prevent|handle|expose|describe|list|show|work|deregister|fire|perform|increment|decrement|copie|render|transform|extend|configure)(?:s|es)\b)/i;
+  /^["'“(]?(?:no\.|default\b|options?\b:|example\b|warning\b|optional\b|required\b|deprecated\b|useful\b|only\b|can\b|may\b|must\b|should\b|used\b|set\b|get\b|gets\b|sets\b|use\b|create\b|start\b|stop\b|register\b|deregister\b|return\b|read\b|check\b|find\b|call\b|pass\b|enable\b|disable\b|specify\b|define\b|provide\b|remove\b|write\b|keep\b|prefer\b|avoid\b|consider\b|ensure\b|remember\b|open\b|update\b|change\b|convert\b|generate\b|list\b|select\b|choose\b|apply\b|push\b|replace\b|allow\b|be\b|refer\b|automatically\b|internally\b|same as\b|whether\b|how\b|(?:give|add|allow|return|use|create|provide|define|make|enable|include|contain|support|attempt|register|check|find|convert|generate|specifie|determine|control|represent|indicate|cause|accept|call|run|take|apply|applie|disable|remove|replace|load|parse|build|wrap|wait|emit|trigger|throw|lookup|look|read|write|send|fetch|help|serve|implement|invoke|resolve|require|validate|print|execute|override|ensure|prevent|handle|expose|describe|list|show|work|deregister|fire|perform|increment|decrement|copie|render|transform|extend|configure|reset|spawn|queue|decode|encode|free)(?:s|es)\b)/i;
 
 const VERB =
-  /\b(?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|will|would|should|does|do|did|need|needs|\w{2,}ed|uses?|allows?|provides?|supports?|includes?|returns?|requires?|enables?|contains?|makes?|works?|helps?|takes?|gives?|offers?|adds?|creates?|runs?|becomes?|means?|lets?|follows?|defines?|represents?|accepts?|began|became|built|came|fell|found|gave|grew|held|kept|knew|led|left|lost|made|met|paid|ran|rose|said|saw|sent|set|sold|spent|stood|took|told|thought|went|won|wrote|\w{3,}(?:ates|izes|ises|ifies|uces|ents|acts|ains|eads|ects|ends|ults|ists|ows|olves|ives|aves|ares))\b/i;
+  /\b(?:is|are|was|were|has|have|had|can|cannot|could|may|might|must|will|would|should|does|do|did|need|needs|\w{2,}ed|uses?|allows?|provides?|supports?|includes?|returns?|requires?|enables?|contains?|makes?|works?|helps?|takes?|gives?|offers?|adds?|creates?|runs?|becomes?|means?|lets?|follows?|defines?|represents?|accepts?|began|became|built|came|fell|found|gave|grew|held|kept|knew|led|left|lost|made|met|paid|ran|rose|said|saw|sent|set|sold|spent|stood|took|told|thought|went|won|wrote|\w{3,}(?:ates|izes|ises|ifies|uces|ents|acts|ains|eads|ects|ends|ults|ists|ows|olves|ives|aves|ares)|\w{3,}[^\Wus]s (?:an?|the|to|that|as|its|their|all|no|any|each|every|\d+))\b/i;
 
 /** Sentences of languages that are written in Latin letters have some of these; lists and menus do not. */
 const LINK_WORD =
@@ -81,7 +87,7 @@ const LINK_WORD =
 export const leansBack = (sentence: string): boolean => LEANING.test(sentence) || LEANING_ZH.test(sentence);
 
 const LEANING =
-  /^["'“(]?(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|both|there|then|however|also|moreover|furthermore|additionally|therefore|thus|hence|so|but|and|or|nor|otherwise|instead|similarly|likewise|meanwhile|finally|lastly|next|first(?:ly)?|second(?:ly)?|third(?:ly)?|for (?:example|instance|this|that|these)|in (?:addition|this|these|that|those|contrast|fact|particular|other words|such)|as (?:a result|such|an example)|consequently|accordingly|yet|still|nevertheless|nonetheless|because of this|with this|by doing|at this|at that|after that|after this|before that|doing so|the (?:former|latter|same|other|rest|second|third|first|result|resulting|returned|reason)|another|other|others|one of (?:them|these)|each of (?:them|these)|all of (?:them|these)|most of (?:them|these)|either|neither|again|on the other hand|that's|it's|there's|they're)\b/i;
+  /^["'“(]?(?:it|its|this|that|these|those|they|their|them|he|she|his|her|such|both|there|then|however|also|moreover|furthermore|additionally|therefore|thus|hence|so|but|and|or|nor|otherwise|instead|similarly|likewise|meanwhile|finally|lastly|next|first(?:ly)?|second(?:ly)?|third(?:ly)?|for (?:example|instance|this|that|these)|in (?:addition|this|these|that|those|contrast|fact|particular|other words|such)|as (?:a result|such|an example)|consequently|accordingly|yet|still|nevertheless|nonetheless|because of this|with this|by doing|at this|at that|after that|after this|before that|doing so|the (?:former|latter|same|other|rest|second|third|first|result|resulting|returned|reason)|another|other|others|one of (?:them|these)|each of (?:them|these)|all of (?:them|these)|most of (?:them|these)|either|neither|again|on the other hand|that's|it's|there's|they're|(?:if|when|where|unless|once|because|since) (?:it|this|that|they|these|those|he|she|not)|if (?:any|so))\b/i;
 
 const LEANING_ZH =
   /^[“「『（]?(?:它|这|该|此|其|他|她|但|然而|因此|所以|此外|另外|同时|不过|而且|并且|例如|比如|于是|另一方面|总之|上述|以上|前者|后者|随后|然后|接着|由此|从而|其中|如果这)/;

@@ -60,7 +60,7 @@ export async function nextParagraph(place: ReportPlace, context: RequestContext)
   const further = { section: sections.length, heading: FURTHER[language] };
   return (
     (await paragraphOf({ ...further, room: wished - state.tokens, left: notesLeft(state, sections.length) })) ??
-    (await paragraphOf({ ...further, room: enough - state.tokens, left: asidesLeft(state) }))
+    (await paragraphOf({ ...further, room: enough - state.tokens, left: asidesLeft(state, enough - state.tokens) }))
   );
 }
 

@@ -36,9 +36,18 @@ export function notesLeft(state: ResearchState, section: number): readonly HeldN
   );
 }
 
-/** What is near the topic, for a report that would be too short without. */
-export const asidesLeft = ({ notes, used }: ResearchState): readonly HeldNote[] =>
-  notes.filter(({ id, isAside }) => isAside && !used.has(id));
+/** Ours: of a report, what may be about something near its topic. */
+const ASIDES_SHARE_MAX = 0.35;
+
+/**
+ * What is near the topic, where a report that lacks so many tokens gets its size by it; a report that stays too short is not
+ * padded.
+ */
+export function asidesLeft({ notes, used, tokens }: ResearchState, lacking: number): readonly HeldNote[] {
+  const asides = notes.filter(({ id, isAside }) => isAside && !used.has(id));
+  const isFilled = lacking <= ASIDES_SHARE_MAX * (tokens + lacking) && capacityOf(asides) >= lacking;
+  return isFilled ? asides : [];
+}
 
 const MARK = ' [[10]]';
 

@@ -1,5 +1,4 @@
-import { sentenceEnd } from '../citations/sentence-end.ts';
-import { endOfStop } from '../citations/sentence-end.ts';
+import { endOfStop, sentenceEnd } from '../citations/sentence-end.ts';
 
 /** A line of prose in its sentences, each with the marks behind it and no blanks around. */
 export function sentencesOf(line: string): readonly string[] {

@@ -6,6 +6,8 @@ import type { Kept, Note, Plan, SearchEnd, Spent, WrittenSentence } from './kept
 export interface HeldNote extends Omit<Note, 'context'> {
   /** Position among all notes of the run. */
   readonly id: number;
+  /** Id of the query that brought it. */
+  readonly query: number;
   /** Position in the plan of what it was looked for. */
   readonly section: number;
   /** The paragraph of the source that it stands in. */
@@ -74,6 +76,7 @@ export function after(state: ResearchState, kept: Kept): ResearchState {
           ...kept.notes.map((note, at) => ({
             ...note,
             id: state.notes.length + at,
+            query: kept.id,
             section: kept.section,
             context: kept.contexts[note.context] ?? '',
           })),

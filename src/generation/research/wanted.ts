@@ -6,8 +6,8 @@ import type { Topic } from './topic.ts';
 export interface Wanted {
   /** How much each counts. */
   readonly words: ReadonlyMap<string, number>;
-  /** Those of the topic, and of the query: a page that has few of either is about something else. */
-  readonly about: readonly ReadonlySet<string>[];
+  /** Those of the topic, and those of the query, with how much each counts: a page that has few of either is about something else. */
+  readonly about: readonly ReadonlyMap<string, number>[];
 }
 
 /** Ours: words of the query itself, of what it is for, and of the topic. */
@@ -23,8 +23,35 @@ export function wantedFor({ topic, answer }: Topic, section: PlanSection, query:
   add(`${section.heading}. ${section.goal}`, GOAL_WEIGHT);
   add(`${topic}. ${answer}`, TOPIC_WEIGHT);
   add(`${query}. ${section.query}`, QUERY_WEIGHT);
-  return { words: wanted, about: [termsOf(topic), termsOf(query)] };
+  return { words: wanted, about: [subjectOf(topic), subjectOf(query)] };
 }
+
+/** Ours: names tell more than other words what a text is about. */
+const NAME_WEIGHT = 2;
+
+/** Without words that may be asked of anything; `fast-check` counts as a whole and not by its parts. */
+function subjectOf(text: string): ReadonlyMap<string, number> {
+  const { names } = claimsOf(text);
+  const compounds = compoundsOf(text);
+  const parts = termsOf([...compounds].join(' ').replaceAll('-', ' '));
+  const terms = termsOf(text)
+    .difference(ANYTHING)
+    .difference(compounds.size > 0 ? parts : NONE);
+  return new Map([
+    ...[...compounds].map((compound) => [compound, NAME_WEIGHT] as const),
+    ...[...terms].map((term) => [term, names.has(term) ? NAME_WEIGHT : 1] as const),
+  ]);
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Words that a hyphen makes one. */
+export const compoundsOf = (text: string): ReadonlySet<string> =>
+  new Set((text.match(/\p{L}[\p{L}\p{N}]*(?:-[\p{L}\p{N}]+)+/gu) ?? []).map((word) => word.toLowerCase()));
+
+const ANYTHING = vocabularyOf(
+  'how what which why who explain describe compare overview feature use method limit example background performance risk work way thing handle kind type different best good',
+).words;
 
 /** Those that carry meaning; all of them where hardly any does. */
 function termsOf(text: string): ReadonlySet<string> {

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { pageUnits } from './page-units.ts';
+
+const unitsOf = (text: string): readonly (readonly string[])[] => pageUnits(text).map(({ sentences }) => sentences);
+
+describe('what a report could say of a page', () => {
+  it('is a whole statement, with the sentence that leans on it', () => {
+    const text =
+      'The mill at Gouda was built in 1727 for grain. It was moved to another place in 1832. Visitors came from all provinces of the country.';
+    assert.deepEqual(unitsOf(text), [
+      ['The mill at Gouda was built in 1727 for grain.', 'It was moved to another place in 1832.'],
+      ['Visitors came from all provinces of the country.'],
+    ]);
+  });
+
+  it('is nothing that leans on a sentence which is not there', () => {
+    assert.deepEqual(unitsOf('Short. It was moved to another place in the year 1832.'), []);
+  });
+
+  for (const debris of [
+    'Home Products Services About Contact Imprint Privacy Terms and more.',
+    'Read more about the history of the mill in the next article of ours.',
+    'See https://example.com/mill for the whole history of the mill.',
+    'const mill = createMill({ sails: 4 }) is how the mill is made here.',
+    'Was the mill that stands in Gouda really built in the year 1727?',
+    'The mill (which was built in the year 1727 is the oldest of the town.',
+    'Returns the number of sails that are set on the mill in the wind.',
+    'The number of sails of the mill of the town.',
+    'this sentence begins in the middle of what the writer meant to say.',
+    'The mill turns in the wind of the sea (is it not!).',
+    '点击这里阅读关于这座古老风车的更多历史内容。',
+  ])
+    it(`is not: ${debris}`, () => {
+      assert.deepEqual(unitsOf(debris), []);
+    });
+
+  it('comes with its paragraph, cut around it where that is long', () => {
+    const filler = 'The mill was painted again in every year by its owner. '.repeat(40);
+    const [unit] = pageUnits(`${filler}The sails of the mill at Gouda measure 28 metres from end to end.`).slice(-1);
+    assert.ok(unit?.context.includes('28 metres'));
+    assert.ok((unit?.context.length ?? 0) <= 1_200);
+  });
+});
