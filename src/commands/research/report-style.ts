@@ -42,6 +42,7 @@ h3 { margin: 1.9em 0 0.5em; font-size: 1.13rem; }
 h4 { margin: 1.6em 0 0.4em; font-size: 1rem; font-style: italic; }
 article > :first-child { margin-top: 1.7rem; }
 article p { text-wrap: pretty; hanging-punctuation: first allow-end; orphans: 3; widows: 3; }
+.remark { color: var(--soft); font-style: italic; }
 article p + p { margin-top: 0.95em; }
 
 .mark { font: 500 0.66em/0 var(--plain); vertical-align: baseline; position: relative; top: -0.46em; margin-inline-start: 0.08em; font-variant-numeric: tabular-nums; }
