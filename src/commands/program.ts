@@ -3,6 +3,7 @@ import { loadConfig } from '../config/load-config.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { CONFIG_FILE_OPTION, SETTINGS } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
+import { every } from '../lib/every.ts';
 import { addToConfigFile } from '../config/config-file.ts';
 import {
   openCatalogue,
@@ -12,6 +13,7 @@ import {
   openRuntimes,
   openWeights,
 } from '../service/parts.ts';
+import { openResearchRunner } from '../service/open-research-runner.ts';
 import { openSearchIndex } from '../service/open-search-index.ts';
 import { configCommand } from './config.ts';
 import { conversationsCommand } from './conversations.ts';
@@ -21,17 +23,20 @@ import { jobsCommand } from './jobs.ts';
 import { keysCommand } from './keys.ts';
 import { modelsCommand } from './models.ts';
 import { packageVersion } from './package-version.ts';
+import { createAskPerson } from './research/ask-person.ts';
+import { researchCommand } from './research/research-command.ts';
 import { serveCommand } from './serve.ts';
 import { isServerRunning } from './server-note.ts';
 
 interface ProcessLike {
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: NodeJS.ReadStream;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }
 
 /** The whole command line. Every setting that has a flag can be given to every command. */
-export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
+export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Command {
   const program = new Command('parley')
     .description('A self-hosted model service: existing clients, unmodified, on hardware you own.')
     .version(packageVersion())
@@ -62,6 +67,15 @@ export function createProgram({ env, stdout, stderr }: ProcessLike): Command {
       },
       stdout,
       stderr,
+    }),
+    researchCommand({
+      open: (flags) => openResearchRunner(load(flags).config, { environment: env }),
+      ask: createAskPerson({ stdin, stderr }),
+      clock: systemClock,
+      every,
+      stdout,
+      stderr,
+      isStyled: stderr.isTTY && !env['NO_COLOR'],
     }),
     jobsCommand({ open: (flags) => openJobQueue(load(flags).config), stdout }),
     modelsCommand({

@@ -31,6 +31,14 @@ describe('a report', () => {
     assert.deepEqual(parseReport('One.\n\n# A'), { title: undefined, blocks: [paragraph('One.'), heading(2, 'A')] });
   });
 
+  it('says in italics what it says of itself', () => {
+    assert.deepEqual(parseReport('*Nothing more\nwas found.*').blocks, [
+      { type: 'remark', text: 'Nothing more was found.' },
+    ]);
+    for (const line of ['*a* b *c*', '**a**', '* a *', '*a'])
+      assert.deepEqual(parseReport(line).blocks, [paragraph(line)]);
+  });
+
   it('takes all else for text', () => {
     for (const line of ['#5 is a number', '- a', '> b', '[[x]] [[]] [1]', '```', '| a |'])
       assert.deepEqual(parseReport(line), { title: undefined, blocks: [paragraph(line)] });
@@ -48,6 +56,7 @@ describe('a report', () => {
       ['snake_case _it_ **x** `y` a\\b ~~z~~', 'snake_case \\_it\\_ \\*\\*x\\*\\* \\`y\\` a\\\\b \\~\\~z\\~\\~'],
       ['R&D &amp; &#60;', 'R&D \\&amp; \\&#60;'],
       ['a\n#hash', 'a #hash'],
+      ['*All <b> of it.*', '*All \\<b\\> of it.*'],
     ] as const;
     for (const [report, written] of cases) {
       const markdown = reportMarkdown({

@@ -8,7 +8,9 @@ export type ReportPiece =
 export type ReportBlock =
   /** 2: a section; 3 and 4: within it. */
   | { readonly type: 'heading'; readonly level: 2 | 3 | 4; readonly text: string }
-  | { readonly type: 'paragraph'; readonly pieces: readonly ReportPiece[] };
+  | { readonly type: 'paragraph'; readonly pieces: readonly ReportPiece[] }
+  /** What the report says of itself: a paragraph that stands in italics as a whole. */
+  | { readonly type: 'remark'; readonly text: string };
 
 export interface ParsedReport {
   /** The report's own, where it begins with one; else undefined. */
@@ -17,9 +19,10 @@ export interface ParsedReport {
 }
 
 const HEADING = /^(#{1,4})[ \t]+(\S.*)$/;
+const REMARK = /^\*([^*\s](?:[^*]*[^*\s])?)\*$/;
 const MARK = /\[\[(\d{1,6})\]\]/g;
 
-/** Headings, paragraphs and marks are all that a report has: whatever else looks like markup is text. */
+/** Headings, paragraphs, marks and remarks are all that a report has: whatever else looks like markup is text. */
 export function parseReport(report: string): ParsedReport {
   const lines = visibleText(report)
     .split('\n')
@@ -34,7 +37,7 @@ export function parseReport(report: string): ParsedReport {
   const blocks: ReportBlock[] = [];
   let paragraph: string[] = [];
   const endParagraph = (): void => {
-    if (paragraph.length > 0) blocks.push({ type: 'paragraph', pieces: piecesOf(paragraph.join(' ')) });
+    if (paragraph.length > 0) blocks.push(paragraphOf(paragraph.join(' ')));
     paragraph = [];
   };
   for (const line of lines) {
@@ -56,6 +59,11 @@ const titleOf = (heading: RegExpExecArray): string =>
     .trim();
 
 const levelOf = (level: number): 2 | 3 | 4 => (level <= 2 ? 2 : level === 3 ? 3 : 4);
+
+function paragraphOf(text: string): ReportBlock {
+  const remark = REMARK.exec(text)?.[1];
+  return remark === undefined ? { type: 'paragraph', pieces: piecesOf(text) } : { type: 'remark', text: remark };
+}
 
 function piecesOf(paragraph: string): readonly ReportPiece[] {
   const pieces: ReportPiece[] = [];

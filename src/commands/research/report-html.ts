@@ -89,6 +89,7 @@ function articleOf(blocks: readonly ReportBlock[], marks: Marks): Markup {
       return markup`<p>${pieces}</p>\n`;
     }
     const text = oneLine(block.text);
+    if (block.type === 'remark') return markup`<p class="remark">${text}</p>\n`;
     if (block.level === 2) return markup`<h2 id="${sectionId(at)}">${text}</h2>\n`;
     return block.level === 3 ? markup`<h3>${text}</h3>\n` : markup`<h4>${text}</h4>\n`;
   });

@@ -29,6 +29,7 @@ export function reportMarkdown(record: ResearchRecord): string {
 
 function blockText(block: ReportBlock, known: ReadonlySet<number>): string {
   if (block.type === 'heading') return `${'#'.repeat(block.level)} ${escaped(block.text)}`;
+  if (block.type === 'remark') return `*${escaped(block.text)}*`;
   const text = block.pieces
     .map((piece) => {
       if (piece.type === 'text') return escapedInline(piece.text);

@@ -14,7 +14,7 @@ html { font-size: clamp(16.5px, 0.45vw + 14.5px, 19px); -webkit-text-size-adjust
 body {
   margin: 0; padding: clamp(1.5rem, 5vw, 4.5rem) clamp(1.15rem, 5vw, 3rem) 5rem;
   background: var(--paper); color: var(--ink); font: 1rem/1.62 var(--text);
-  font-kerning: normal; text-rendering: optimizeLegibility; overflow-wrap: break-word;
+  font-kerning: normal; font-synthesis-style: none; text-rendering: optimizeLegibility; overflow-wrap: break-word;
 }
 a { color: var(--accent); text-decoration-thickness: 1px; text-underline-offset: 0.18em; }
 a:focus-visible { outline: 2px solid var(--accent); outline-offset: 3px; border-radius: 2px; }
@@ -42,6 +42,7 @@ h3 { margin: 1.9em 0 0.5em; font-size: 1.13rem; }
 h4 { margin: 1.6em 0 0.4em; font-size: 1rem; font-style: italic; }
 article > :first-child { margin-top: 1.7rem; }
 article p { text-wrap: pretty; hanging-punctuation: first allow-end; orphans: 3; widows: 3; }
+.remark { color: var(--soft); font-style: italic; }
 article p + p { margin-top: 0.95em; }
 
 .mark { font: 500 0.66em/0 var(--plain); vertical-align: baseline; position: relative; top: -0.46em; margin-inline-start: 0.08em; font-variant-numeric: tabular-nums; }

@@ -1,3 +1,4 @@
+import { setTimeout as pauseFor } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
@@ -14,6 +15,7 @@ import { reportHtml } from './report-html.ts';
 import { reportMarkdown } from './report-markdown.ts';
 import { createResearchDisplay, type ResearchDisplay } from './research-display.ts';
 import { runResearch } from './run-research.ts';
+import type { Pause } from './steady-steps.ts';
 
 export interface OpenResearch {
   readonly research: Research;
@@ -38,6 +40,8 @@ export interface ResearchCommandNeeds {
   readonly stderr: WatchStream;
   /** Whether a terminal is shown bold and dim text. */
   readonly isStyled: boolean;
+  /** Before a step is tried again; rejects soon when the signal aborts. */
+  readonly pause?: Pause;
   /** What ends a run, if not Ctrl-C. */
   readonly untilStopped?: typeof untilInterrupted;
 }
@@ -85,7 +89,13 @@ interface Look {
 }
 
 async function look(needs: ResearchCommandNeeds, { question, options, flags }: Look): Promise<ResearchRecord> {
-  const { clock, stderr, isStyled, untilStopped = untilInterrupted } = needs;
+  const {
+    clock,
+    stderr,
+    isStyled,
+    pause = (ms, signal) => pauseFor(ms, undefined, { signal }),
+    untilStopped = untilInterrupted,
+  } = needs;
   const beganAt = clock.monotonic();
   const display = createResearchDisplay({ stream: stderr, isStyled, elapsedMs: () => clock.monotonic() - beganAt });
   const stopTicks = stderr.isTTY ? needs.every(TICK_MS, display.tick) : undefined;
@@ -103,7 +113,7 @@ async function look(needs: ResearchCommandNeeds, { question, options, flags }: L
             reportSize: options.summary ? 'summary' : 'detailed',
             answer: (gone) => answerOf(needs, { given: options.answer, display, signal: gone }),
           },
-          { research: opened.research, context: opened.context(signal), clock, display },
+          { research: opened.research, context: opened.context(signal), clock, pause, display },
         );
         display.summary(record);
         return record;

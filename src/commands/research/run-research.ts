@@ -1,10 +1,11 @@
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Message } from '../../core/message.ts';
-import type { ReportSize, Research, ResearchStep } from '../../core/research.ts';
+import type { ReportSize, Research } from '../../core/research.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createOutcome, type ResearchRecord } from './record.ts';
 import type { ResearchDisplay } from './research-display.ts';
+import { steadySteps, type Pause } from './steady-steps.ts';
 
 export interface RunWish {
   readonly question: string;
@@ -18,6 +19,7 @@ export interface RunNeeds {
   readonly research: Research;
   readonly context: RequestContext;
   readonly clock: Clock;
+  readonly pause: Pause;
   readonly display: ResearchDisplay;
 }
 
@@ -39,7 +41,7 @@ export async function runResearch(wish: RunWish, needs: RunNeeds): Promise<Resea
 
 async function bothSteps(
   { question, model, reportSize, answer: askAnswer }: RunWish,
-  { research, context, clock, display }: RunNeeds,
+  { research, context, clock, pause, display }: RunNeeds,
 ): Promise<ResearchRecord> {
   const { signal } = context;
   const first = [said('user', question)];
@@ -64,8 +66,7 @@ async function bothSteps(
   display.phase('Planning');
   await research.check(request, context);
   const found = createOutcome();
-  const past: readonly ResearchStep[] = [];
-  for await (const { tell } of research.run(request, past, { ...context, startedAt })) {
+  for await (const { tell } of steadySteps(research, request, { context: { ...context, startedAt }, pause })) {
     signal.throwIfAborted();
     for (const event of tell) found.push(event);
     display.push(tell);
