@@ -18,6 +18,15 @@ import { wheel } from './__fixtures__/wheel.ts';
 const PROGRAM = fileURLToPath(new URL('__fixtures__/code-program.ts', import.meta.url));
 const FAKE_DOCKER = fileURLToPath(new URL('__fixtures__/fake-docker.mjs', import.meta.url));
 
+/** Says what it could do, and ends where it is to take memory. */
+const LEAKY_INTERPRETER = `
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { type, nonce, code = '' } = JSON.parse(line);
+  if (code.includes('memory beyond')) { console.error('out of memory'); process.exit(1); }
+  const done = { type: 'done', nonce, outcome: { value: "['a file of the host']", isCut: false } };
+  console.log(JSON.stringify(type === 'start' ? { type: 'ready', nonce } : done));
+});`;
+
 const forever = new AbortController().signal;
 
 /** All that descend from a process, as far as they live. */
@@ -366,6 +375,26 @@ describe('where the sandbox does not hold', () => {
       assert.match(bench.status.reason ?? '', found);
     });
   }
+
+  test('one out of which a program gets is found out, though the next one takes all memory', async (context) => {
+    const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
+    const [whole] = sandboxes;
+    if (!whole) return context.skip(reasons.join());
+    const leaky: typeof whole = (host, limits) => {
+      const sandbox = whole(host, limits);
+      return {
+        ...sandbox,
+        launch: (program) => ({
+          ...sandbox.launch(program),
+          ...(program.name === 'main' && { command: process.execPath, args: ['-e', LEAKY_INTERPRETER] }),
+        }),
+      };
+    };
+    await using bench = await openInterpreter({ candidates: { sandboxes: [leaky], reasons: [] } });
+    assert.equal(bench.status.inForce, 'off');
+    if (/does not start/.test(bench.status.reason ?? '')) return context.skip(bench.status.reason);
+    assert.match(bench.status.reason ?? '', /it does not contain a program, which has \['a file of the host'\]/);
+  });
 
   test('one that took too long is tried again, and the reason says so', async (context) => {
     const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
