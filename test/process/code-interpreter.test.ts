@@ -430,6 +430,16 @@ describe('where the sandbox does not hold', () => {
     assert.equal((await bench.runAlone('6 * 7')).value, '42');
   });
 
+  test('one out of which a process slips that nobody ends is found out', { timeout: 40_000 }, async () => {
+    const places = { childFolder: '/nowhere', pyodideFolder: '/nowhere' };
+    const args = ['-c', 'setsid sleep 60 & exec sleep 60'];
+    const broke = await attackSandbox(
+      { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, places, env: {} }) },
+      { memoryMb: 64, signal: forever, msMax: 500 },
+    );
+    assert.equal(broke, 'what runs in it cannot be ended');
+  });
+
   for (const { name, says } of [
     { name: 'one that says nothing in time is neither held nor broken', says: '' },
     {
