@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { lacksWeights } from '../test/models-folder.ts';
-import { startChild } from './child.ts';
 import { createClient, firstTokenMs, many, pacedScript, script } from './load.ts';
 import type { Client } from './load.ts';
 import { alternate, quantile, ratioOf } from './pairs.ts';
 import type { Row } from './table.ts';
+import { withParley } from './with-parley.ts';
 
 /** As many as a service runs of a batch at a time, so that the same requests live have as much to wait for. */
 const CONCURRENCY = 8;
@@ -100,11 +97,7 @@ async function rowsOf(loads: readonly Load[], note: (text: string) => void): Pro
 
 async function measure(load: Load, note: (text: string) => void): Promise<Row[]> {
   const { name, requests, liveCalls, rounds, goals } = load;
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_LOG_LEVEL: 'info', ...load.env };
-  const service = await startChild('./peers/parley-server.ts', env);
-  try {
-    const { url, key } = await service.ask<{ url: string; key: string }>('address');
+  return await withParley(load.env, async ({ url, key }) => {
     const chat = createClient(`${url}/v1/chat/completions`, key);
     const desk = createDesk(url, key);
     const inputOf = (count: number): string =>
@@ -170,10 +163,7 @@ async function measure(load: Load, note: (text: string) => void): Promise<Row[]>
         goal: goals.firstToken,
       },
     ];
-  } finally {
-    await service.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 const firstTokenOf = async (chat: Client, { model, askLive }: Load, at: number): Promise<number> =>

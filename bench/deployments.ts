@@ -1,13 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { lacksWeights } from '../test/models-folder.ts';
-import { startChild } from './child.ts';
 import { createClient, firstTokenMs, pacedScript } from './load.ts';
 import type { Client } from './load.ts';
 import { alternate, quantile, ratioOf } from './pairs.ts';
 import type { Row } from './table.ts';
 import { until } from './until.ts';
+import { withParley } from './with-parley.ts';
 
 /** Callers of the deployment that has too much to do; it has one unit. */
 const CALLERS = 8;
@@ -71,11 +68,7 @@ export async function deploymentsOfEngine(modelsFolder: string, note: (text: str
 
 async function measure(load: Load, note: (text: string) => void): Promise<Row[]> {
   const { name, calls, rounds, goal } = load;
-  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'));
-  const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_LOG_LEVEL: 'info', ...load.env };
-  const service = await startChild('./peers/parley-server.ts', env);
-  try {
-    const { url, key } = await service.ask<{ url: string; key: string }>('address');
+  return await withParley(load.env, async ({ url, key }) => {
     const chat = createClient(`${url}/v1/chat/completions`, key);
     const desk = createDesk(url, key);
     const [busy, other] = await Promise.all([desk.create(load.model, 'busy'), desk.create(load.model, 'other')]);
@@ -108,10 +101,7 @@ async function measure(load: Load, note: (text: string) => void): Promise<Row[]>
         goal,
       },
     ];
-  } finally {
-    await service.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 /** Callers that ask again as soon as they are answered, until they are told to stop. */

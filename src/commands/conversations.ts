@@ -4,6 +4,7 @@ import type { RegionId } from '../core/region.ts';
 import type { ConversationsOperator, Kept, Selection } from '../resources/conversations/operator.ts';
 import { parseRegion } from '../resources/keys/rules.ts';
 import { asJson } from './as-json.ts';
+import { withOpened } from './with-opened.ts';
 
 export interface OpenConversations {
   readonly conversations: ConversationsOperator;
@@ -45,7 +46,7 @@ function exportCommand(needs: ConversationsCommandNeeds): Command {
     .option('--workspace <name>', 'of this workspace only')
     .action(async (ids: readonly string[], options: SelectionOptions, command: Command) => {
       const selection = selectionOf(ids, options);
-      await withConversations(needs, command, async (conversations) => {
+      await withOpened(needs, command, async ({ conversations }) => {
         for await (const page of conversations.read(selection)) {
           await print(needs, page.map((kept) => asJson(encode(kept))).join(''));
         }
@@ -69,7 +70,7 @@ function eraseCommand(needs: ConversationsCommandNeeds): Command {
     .action(async (ids: readonly string[], { yes, json, ...options }: EraseOptions, command: Command) => {
       const selection = selectionOf(ids, options);
       if (!('ids' in selection)) checkWorkspace(options.workspace, yes);
-      await withConversations(needs, command, async (conversations) => {
+      await withOpened(needs, command, async ({ conversations }) => {
         const { running, ...erased } = await conversations.erase(selection);
         for (const id of running) {
           needs.stderr.write(
@@ -103,19 +104,6 @@ function selectionOf(ids: readonly string[], { region, workspace }: SelectionOpt
   if (ids.length === 0) return place;
   if (region === undefined && workspace === undefined) return { ids };
   throw new ServiceError('invalid-request', 'Ids stand alone, without --workspace and --region.', { param: 'id' });
-}
-
-async function withConversations(
-  { open }: ConversationsCommandNeeds,
-  command: Command,
-  work: (conversations: ConversationsOperator) => Promise<void>,
-): Promise<void> {
-  const opened = await open(command.optsWithGlobals());
-  try {
-    await work(opened.conversations);
-  } finally {
-    await opened.close();
-  }
 }
 
 /** Waits until it is taken: what is exported may be more than memory holds. */

@@ -8,6 +8,7 @@ import { indexSearchCommand } from './index-search.ts';
 import { table } from './table.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 import { createRedraw, type WatchStream } from './watch.ts';
+import { withOpened } from './with-opened.ts';
 
 export interface OpenIndex {
   readonly operator: SearchIndexOperator;
@@ -36,9 +37,7 @@ export function indexCommand(needs: IndexCommandNeeds): Command {
     .addCommand(listCommand(needs))
     .addCommand(refreshCommand(needs))
     .addCommand(removeCommand(needs))
-    .addCommand(
-      indexSearchCommand({ withIndex: (command, work) => withIndex(needs, command, work), stdout: needs.stdout }),
-    );
+    .addCommand(indexSearchCommand(needs));
 }
 
 interface AddOptions {
@@ -57,7 +56,7 @@ function addCommand(needs: IndexCommandNeeds): Command {
     .option('--workspace <name>', 'found by this workspace alone (default: by all)')
     .option('--json', 'one JSON object')
     .action(async (sources: readonly string[], { json, ...wish }: AddOptions, command: Command) => {
-      await withIndex(needs, command, async ({ operator }) => {
+      await withOpened(needs, command, async ({ operator }) => {
         const { name, report } = await watched(needs, (watch) => operator.add({ ...wish, sources }, watch));
         tell(needs, { name, report, json });
       });
@@ -70,7 +69,7 @@ function refreshCommand(needs: IndexCommandNeeds): Command {
     .argument('<name>', 'as in the list')
     .option('--json', 'one JSON object')
     .action(async (name: string, { json }: { readonly json?: true }, command: Command) => {
-      await withIndex(needs, command, async ({ operator }) => {
+      await withOpened(needs, command, async ({ operator }) => {
         const report = await watched(needs, (watch) => operator.refresh(name, watch));
         tell(needs, { name, report, json });
       });
@@ -82,7 +81,7 @@ function listCommand(needs: IndexCommandNeeds): Command {
     .description('list collections')
     .option('--json', 'one JSON list')
     .action(async ({ json }: { readonly json?: true }, command: Command) => {
-      await withIndex(needs, command, async ({ operator }) => {
+      await withOpened(needs, command, async ({ operator }) => {
         const collections = await operator.list();
         const rows = [COLLECTION_HEAD, ...collections.map(collectionRow)];
         needs.stdout.write(json ? asJson(collections.map(encodeCollection)) : table(rows));
@@ -96,7 +95,7 @@ function removeCommand(needs: IndexCommandNeeds): Command {
     .argument('<name>', 'as in the list')
     .option('--json', 'one JSON object')
     .action(async (name: string, { json }: { readonly json?: true }, command: Command) => {
-      await withIndex(needs, command, async ({ operator }) => {
+      await withOpened(needs, command, async ({ operator }) => {
         const { documents } = await operator.remove(name);
         needs.stdout.write(json ? asJson({ name, removed: documents }) : `${name}: ${documents} documents forgotten\n`);
       });
@@ -139,16 +138,3 @@ function tell(
 
 /** A name of a file may have anything in it. */
 const printable = (text: string): string => text.replaceAll(/\p{Cc}/gu, '\ufffd');
-
-async function withIndex(
-  { open }: IndexCommandNeeds,
-  command: Command,
-  work: (index: OpenIndex) => Promise<void>,
-): Promise<void> {
-  const opened = await open(command.optsWithGlobals());
-  try {
-    await work(opened);
-  } finally {
-    await opened.close();
-  }
-}

@@ -3,12 +3,12 @@ import { PRIMARY_WORKSPACE } from '../resources/keys/rules.ts';
 import type { Found } from '../core/server-tools.ts';
 import type { SearchIndex } from '../resources/search-index/search.ts';
 import { asJson } from './as-json.ts';
+import { withOpened } from './with-opened.ts';
 
 export interface IndexSearchCommandNeeds {
-  readonly withIndex: (
-    command: Command,
-    work: (index: { readonly search: SearchIndex }) => Promise<void>,
-  ) => Promise<void>;
+  readonly open: (
+    flags: Readonly<Record<string, unknown>>,
+  ) => Promise<{ readonly search: SearchIndex; close(): Promise<void> }>;
   readonly stdout: { write(text: string): unknown };
 }
 
@@ -23,7 +23,7 @@ interface SearchOptions {
 }
 
 /** What a model would be given. */
-export function indexSearchCommand({ withIndex, stdout }: IndexSearchCommandNeeds): Command {
+export function indexSearchCommand(needs: IndexSearchCommandNeeds): Command {
   return new Command('search')
     .description('show what a model would be given from the index')
     .argument('<question...>', 'in words')
@@ -35,7 +35,7 @@ export function indexSearchCommand({ withIndex, stdout }: IndexSearchCommandNeed
     .option('--domains', 'collections of a domain too')
     .option('--json', 'one JSON object')
     .action(async (words: readonly string[], options: SearchOptions, command: Command) => {
-      await withIndex(command, async ({ search }) => {
+      await withOpened(needs, command, async ({ search }) => {
         const query = {
           text: words.join(' '),
           workspace: options.workspace,
@@ -47,7 +47,7 @@ export function indexSearchCommand({ withIndex, stdout }: IndexSearchCommandNeed
           ...(options.without ? { blockedSites: options.without } : {}),
         } as const;
         const found = await search(query, new AbortController().signal);
-        stdout.write(options.json ? asJson(found) : describeFound(found));
+        needs.stdout.write(options.json ? asJson(found) : describeFound(found));
       });
     });
 }

@@ -8,6 +8,7 @@ import { encodeJob, JOB_HEAD, jobFacts, jobRow } from './describe-job.ts';
 import { table } from './table.ts';
 import { untilInterrupted } from './until-interrupted.ts';
 import { createChanges, createRedraw, isTaken, type WatchStream } from './watch.ts';
+import { withOpened } from './with-opened.ts';
 
 export interface OpenJobs {
   readonly jobs: JobQueue;
@@ -61,7 +62,7 @@ function listCommand(needs: JobsCommandNeeds): Command {
     .option('--json', 'one JSON list; with --watch, one object a line for each change')
     .option('--watch', 'go on showing them until Ctrl-C')
     .action(async ({ json, watch, ...page }: ListOptions, command: Command) => {
-      await withJobs(needs, command, async (jobs) => {
+      await withOpened(needs, command, async ({ jobs }) => {
         const read = () => jobs.list(page);
         const describe = (records: readonly JobRecord[]) => table([JOB_HEAD, ...records.map(jobRow)]);
         if (watch) return await watchJobs(needs, { read, describe, json, isOver: () => false });
@@ -78,7 +79,7 @@ function showCommand(needs: JobsCommandNeeds): Command {
     .option('--json', 'one JSON object; with --watch, one a line for each change')
     .option('--watch', 'go on showing it until it ends')
     .action(async (id: string, { json, watch }: ShowOptions, command: Command) => {
-      await withJobs(needs, command, async (jobs) => {
+      await withOpened(needs, command, async ({ jobs }) => {
         const describe = (records: readonly JobRecord[]) => table(records.flatMap(jobFacts));
         if (watch) {
           const isOver = (records: readonly JobRecord[]) => records.every(({ endedAt }) => endedAt !== undefined);
@@ -96,7 +97,7 @@ function cancelCommand(needs: JobsCommandNeeds): Command {
     .argument('<id>', ID)
     .option('--json', 'one JSON object')
     .action(async (id: string, { json }: { readonly json?: true }, command: Command) => {
-      await withJobs(needs, command, async (jobs) => {
+      await withOpened(needs, command, async ({ jobs }) => {
         const record = await jobs.cancel(id);
         needs.stdout.write(json ? asJson(encodeJob(record)) : `${describeCancelled(record)}\n`);
       });
@@ -143,17 +144,4 @@ function parseLimit(text: string): number {
   const limit = Number(text);
   if (/^\d+$/.test(text) && limit >= 1 && limit <= JOB_LIST_MAX) return limit;
   throw new InvalidArgumentError(`must be a whole number from 1 to ${JOB_LIST_MAX}`);
-}
-
-async function withJobs(
-  { open }: JobsCommandNeeds,
-  command: Command,
-  work: (jobs: JobQueue) => Promise<void>,
-): Promise<void> {
-  const opened = await open(command.optsWithGlobals());
-  try {
-    await work(opened.jobs);
-  } finally {
-    await opened.close();
-  }
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Keys, NewKey } from '../resources/keys/key.ts';
 import { parseExpiry, parseRegion, PRIMARY_WORKSPACE, stateOf } from '../resources/keys/rules.ts';
 import { asJson } from './as-json.ts';
+import { withOpened } from './with-opened.ts';
 
 export interface OpenKeys {
   readonly keys: Keys;
@@ -56,7 +57,7 @@ function createCommand(needs: KeysCommandNeeds): Command {
       // What can be refused without the database is refused before it is opened, and perhaps made.
       const wanted = region === undefined ? undefined : parseRegion(region);
       const expiresAt = expires === undefined ? undefined : parseExpiry(expires, needs.clock.now());
-      await withKeys(needs, command, async ({ keys, regions }) => {
+      await withOpened(needs, command, async ({ keys, regions }) => {
         const key = await keys.create({ region: wanted ?? onlyOf(regions), workspace, name, expiresAt });
         if (wanted && !regions.includes(wanted)) {
           const there = regions.join(', ');
@@ -81,7 +82,7 @@ function listCommand(needs: KeysCommandNeeds): Command {
     .option('--json', 'one JSON list')
     .action(async ({ region, workspace, json }: ListOptions, command: Command) => {
       const filter = { region: region === undefined ? undefined : parseRegion(region), workspace };
-      await withKeys(needs, command, async ({ keys }) => {
+      await withOpened(needs, command, async ({ keys }) => {
         const records: KeyRecord[] = [];
         for (let page = await keys.list(filter); page.length > 0;) {
           records.push(...page);
@@ -100,7 +101,7 @@ function revokeCommand(needs: KeysCommandNeeds): Command {
     .argument('<id>', 'as in the list')
     .option('--json', 'one JSON object')
     .action(async (id: string, { json }: { readonly json?: true }, command: Command) => {
-      await withKeys(needs, command, async ({ keys }) => {
+      await withOpened(needs, command, async ({ keys }) => {
         const record = await keys.revoke(id);
         needs.stdout.write(json ? asJson(encode(record, needs.clock)) : `${record.id} is revoked\n`);
       });
@@ -113,24 +114,11 @@ function rotateCommand(needs: KeysCommandNeeds): Command {
     .argument('<id>', 'as in the list')
     .option('--json', 'one JSON object with id and key of the new one')
     .action(async (id: string, { json }: { readonly json?: true }, command: Command) => {
-      await withKeys(needs, command, async ({ keys }) => {
+      await withOpened(needs, command, async ({ keys }) => {
         const key = await keys.rotate(id);
         needs.stdout.write(json ? asJson(encodeNew(key, needs.clock)) : describeNew(key, needs.clock));
       });
     });
-}
-
-async function withKeys(
-  { open }: KeysCommandNeeds,
-  command: Command,
-  work: (opened: OpenKeys) => Promise<void>,
-): Promise<void> {
-  const opened = await open(command.optsWithGlobals());
-  try {
-    await work(opened);
-  } finally {
-    await opened.close();
-  }
 }
 
 function onlyOf(regions: readonly RegionId[]): RegionId {

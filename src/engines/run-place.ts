@@ -8,7 +8,7 @@ import { freePort } from './free-port.ts';
 const SOCKET_PATH_BYTES_MAX = 100;
 
 /** Where an engine process is reached, and where it may write. */
-interface RunPlace {
+export interface RunPlace {
   readonly stateFolder: string;
   /** Path of a Unix domain socket, or 127.0.0.1:port. */
   readonly socket: string;

@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { TURN_LEASE_MS } from '../../src/core/limits.ts';
 import { until } from '../until.ts';
+import { createServed, READY_MS_MAX, send } from './served.ts';
+import type { Served, Server } from './served.ts';
 
-const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const KILLS = 4;
 const CALLERS = 3;
 /** A caller has this many calls answered at most before the server is killed. */
 const CALLS_MAX = 12;
-/** The machine may be busy. */
-const READY_MS_MAX = 60_000;
-
-interface Server {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly key: string;
-}
 
 /** What one caller did to its conversation, one call after another; the last of them may have got no answer. */
 interface Caller {
@@ -31,44 +21,18 @@ interface Caller {
 
 describe('a whole server that is killed', () => {
   let data = '';
-  let running: ChildProcess | undefined;
+  let served: Served;
   before(async () => {
     data = await mkdtemp(join(tmpdir(), 'parley-crash-'));
+    served = createServed({ data, env: { PARLEY_ENGINE_KIND: 'scripted' } });
   });
   after(async () => {
-    if (running) await kill(running);
+    await served?.end('SIGKILL');
     await rm(data, { recursive: true });
   });
 
-  async function start(): Promise<Server> {
-    const child = spawn(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data, '--no-first-answer'],
-      {
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: { ...process.env, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off', PARLEY_LOG_LEVEL: 'error' },
-      },
-    );
-    running = child;
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => (output += text));
-    const url = await until(`the server is ready\n${output}`, { withinMs: READY_MS_MAX }, async () => {
-      assert.equal(child.exitCode ?? child.signalCode, null, output);
-      return /Chat completions +on/.test(output) ? /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0] : undefined;
-    });
-    return { child, url, key: (await readFile(join(data, 'key'), 'utf8')).trim() };
-  }
-
-  async function kill(child: ChildProcess): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
-
-  const ask = async ({ url, key }: Server, method: string, path: string, body?: object) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-    const answer = await fetch(`${url}/v1${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const ask = async (server: Server, method: string, path: string, body?: object) => {
+    const answer = await send(server, method, `/v1${path}`, body);
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
   };
 
@@ -105,7 +69,7 @@ describe('a whole server that is killed', () => {
   };
 
   it('has every call that was answered, the one that was not whole or not at all, and answers on', async () => {
-    let server = await start();
+    let server = await served.start();
     for (let round = 0; round < KILLS; round++) {
       const callers = await Promise.all(Array.from({ length: CALLERS }, () => create(server)));
       let left = 1 + Math.floor(Math.random() * CALLS_MAX);
@@ -115,8 +79,8 @@ describe('a whole server that is killed', () => {
         if (left === 0) child.kill('SIGKILL');
       };
       await Promise.all(callers.map((caller) => work(server, caller, answered)));
-      await kill(child);
-      server = await start();
+      await served.end('SIGKILL');
+      server = await served.start();
       for (const { conversation, calls } of callers) {
         const whole = calls.flatMap(({ texts }) => texts);
         const sure = calls.filter(({ isAnswered }) => isAnswered).flatMap(({ texts }) => texts);
@@ -138,16 +102,12 @@ describe('a whole server that is killed', () => {
       input: 'script:[{"repeat":"w ","times":100000,"perTick":1}]',
     };
     // Its head comes with its first event: it has the conversation then.
-    const cut = await fetch(`${server.url}/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(long),
-    });
+    const cut = await send(server, 'POST', '/v1/responses', long);
     assert.equal((await say('["x"]')).status, 409);
     const before = await textsOf(server, conversation);
-    await kill(server.child);
+    await served.end('SIGKILL');
     await assert.rejects(cut.text());
-    server = await start();
+    server = await served.start();
     const answer = await until('it is free again', { withinMs: READY_MS_MAX + TURN_LEASE_MS }, async () => {
       const { status, body } = await say('["on"]');
       assert.ok([200, 409].includes(status), JSON.stringify(body));

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,21 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 import { until } from '../until.ts';
+import { createServed, READY_MS_MAX, send } from './served.ts';
+import type { Served, Server } from './served.ts';
 
-const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('../process/__fixtures__/chat-program.ts', import.meta.url));
 
 const KILLS = 20;
 /** From the moment at which it listens to its end: as long as a change of two or three programs takes, or less. */
 const LIFE_MS_MAX = 2_000;
-/** The machine may be busy: where it is not, all of it takes a minute. */
-const WITHIN_MS = 60_000;
-
-interface Server {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly key: string;
-}
 
 interface Told {
   readonly deployed_model: string;
@@ -44,7 +36,7 @@ function chance(msMax: number): Promise<void> {
 
 describe('deployments and a service that is killed', { skip: process.platform !== 'linux' }, () => {
   let data = '';
-  let running: ChildProcess | undefined;
+  let served: Served;
   before(async () => {
     data = await mkdtemp(join(tmpdir(), 'parley-crash-deployments-'));
     const words = [process.execPath, '--disable-warning=ExperimentalWarning', PROGRAM, '{port}', 'THEIR_KEY', data];
@@ -58,53 +50,18 @@ describe('deployments and a service that is killed', { skip: process.platform !=
     contextTokens: 3000
 `,
     );
+    served = createServed({
+      data,
+      env: { NODE_COMPILE_CACHE: join(data, 'compile-cache'), PARLEY_MODELS_FOLDER: join(data, 'models') },
+      // It says where it will listen before it does.
+      isReady: async (url) => (await fetch(`${url}/health`).catch(() => undefined))?.ok === true,
+    });
   });
   after(async () => {
-    if (running) await end(running, 'SIGKILL');
+    await served?.end('SIGKILL');
     await rm(data, { recursive: true });
   });
 
-  async function start(): Promise<Server> {
-    const child = spawn(
-      process.execPath,
-      ['--disable-warning=ExperimentalWarning', CLI, 'serve', '--port', '0', '--data', data, '--no-first-answer'],
-      {
-        stdio: ['ignore', 'pipe', 'pipe'],
-        env: {
-          ...process.env,
-          NODE_COMPILE_CACHE: join(data, 'compile-cache'),
-          PARLEY_HUB_URL: 'off',
-          PARLEY_MODELS_FOLDER: join(data, 'models'),
-          PARLEY_LOG_LEVEL: 'error',
-        },
-      },
-    );
-    running = child;
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-    const url = await until('the server is ready', { withinMs: WITHIN_MS }, async () => {
-      assert.equal(child.exitCode ?? child.signalCode, null, output);
-      const address = /http:\/\/127\.0\.0\.1:\d+/.exec(output)?.[0];
-      // It says where it will listen before it does.
-      const health = address === undefined ? undefined : await fetch(`${address}/health`).catch(() => undefined);
-      return health?.ok ? address : undefined;
-    });
-    return { child, url, key: (await readFile(join(data, 'key'), 'utf8')).trim() };
-  }
-
-  async function end(child: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill(signal);
-    await once(child, 'exit');
-  }
-
-  const send = ({ url, key }: Server, method: string, path: string, body?: object): Promise<Response> =>
-    fetch(`${url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
-    });
   const ask = async (server: Server, method: string, path = '', body?: object) => {
     const response = await send(server, method, `/api/v1/deployments${path}`, body);
     const { output } = (await response.json()) as { readonly output?: Told };
@@ -131,9 +88,9 @@ describe('deployments and a service that is killed', { skip: process.platform !=
     { timeout: 240_000 },
     async () => {
       // Whoever is killed writes no cache of compiled sources.
-      let server = await start();
-      await end(server.child, 'SIGTERM');
-      server = await start();
+      let server = await served.start();
+      await served.end('SIGTERM');
+      server = await served.start();
 
       const wanted = new Map<string, Wanted>();
       const seen = new Set<number>();
@@ -188,7 +145,7 @@ describe('deployments and a service that is killed', { skip: process.platform !=
         for (const pid of await programs()) seen.add(pid);
         child.kill('SIGKILL');
         await Promise.all([killed, changing]);
-        server = await start();
+        server = await served.start();
         await check(server);
       }
       assert.ok(answered > KILLS && seen.size > 0, `${answered} changes, ${seen.size} programs`);
@@ -196,12 +153,12 @@ describe('deployments and a service that is killed', { skip: process.platform !=
       const last = server;
       for (const [name, wishes] of wanted)
         if (wishes.has(undefined))
-          await until(`${name} is gone`, { withinMs: WITHIN_MS }, async () =>
+          await until(`${name} is gone`, { withinMs: READY_MS_MAX }, async () =>
             (await ask(last, 'GET', `/${name}`)).status === 404 ? true : undefined,
           );
       await ask(last, 'POST', '', { model_name: 'house-model', plan: 'mu', capacity: 2, suffix: 'end' });
       wanted.set('house-model-end', new Set([2]));
-      const records = await until('all that is wanted is there', { withinMs: WITHIN_MS }, async () => {
+      const records = await until('all that is wanted is there', { withinMs: READY_MS_MAX }, async () => {
         const told = await all(last);
         const isDone = told.every(
           ({ status, capacity, ready_capacity: ready }) =>
@@ -212,7 +169,7 @@ describe('deployments and a service that is killed', { skip: process.platform !=
       await check(last);
       const units = records.reduce((sum, { capacity }) => sum + capacity, 0);
       // Programs of earlier services have been told to end by their guards, and take a moment for it.
-      const alive = await until(`${units} programs`, { withinMs: WITHIN_MS }, async () => {
+      const alive = await until(`${units} programs`, { withinMs: READY_MS_MAX }, async () => {
         const pids = await programs();
         return pids.length === units ? pids : undefined;
       });
@@ -221,10 +178,10 @@ describe('deployments and a service that is killed', { skip: process.platform !=
       assert.equal((await send(last, 'POST', '/v1/chat/completions', chat)).status, 200);
 
       for (const { deployed_model: name } of records) await ask(last, 'DELETE', `/${name}`);
-      await until('nothing is left', { withinMs: WITHIN_MS }, async () =>
+      await until('nothing is left', { withinMs: READY_MS_MAX }, async () =>
         (await all(last)).length + (await programs()).length === 0 ? true : undefined,
       );
-      await end(last.child, 'SIGTERM');
+      await served.end('SIGTERM');
       const store = await openStore({ dialect: sqliteDialect({ file: join(data, 'parley.db') }) });
       assert.deepEqual(await store.deployments.listAll(), []);
       const jobs = await store.jobs.list({ limit: 100 });

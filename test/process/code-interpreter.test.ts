@@ -18,6 +18,15 @@ import { wheel } from './__fixtures__/wheel.ts';
 const PROGRAM = fileURLToPath(new URL('__fixtures__/code-program.ts', import.meta.url));
 const FAKE_DOCKER = fileURLToPath(new URL('__fixtures__/fake-docker.mjs', import.meta.url));
 
+/** Says what it could do, and ends where it is to take memory. */
+const LEAKY_INTERPRETER = `
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { type, nonce, code = '' } = JSON.parse(line);
+  if (code.includes('memory beyond')) { console.error('out of memory'); process.exit(1); }
+  const done = { type: 'done', nonce, outcome: { value: "['a file of the host']", isCut: false } };
+  console.log(JSON.stringify(type === 'start' ? { type: 'ready', nonce } : done));
+});`;
+
 const forever = new AbortController().signal;
 
 /** All that descend from a process, as far as they live. */
@@ -367,6 +376,26 @@ describe('where the sandbox does not hold', () => {
     });
   }
 
+  test('one out of which a program gets is found out, though the next one takes all memory', async (context) => {
+    const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
+    const [whole] = sandboxes;
+    if (!whole) return context.skip(reasons.join());
+    const leaky: typeof whole = (host, limits) => {
+      const sandbox = whole(host, limits);
+      return {
+        ...sandbox,
+        launch: (program) => ({
+          ...sandbox.launch(program),
+          ...(program.name === 'main' && { command: process.execPath, args: ['-e', LEAKY_INTERPRETER] }),
+        }),
+      };
+    };
+    await using bench = await openInterpreter({ candidates: { sandboxes: [leaky], reasons: [] } });
+    assert.equal(bench.status.inForce, 'off');
+    if (/does not start/.test(bench.status.reason ?? '')) return context.skip(bench.status.reason);
+    assert.match(bench.status.reason ?? '', /it does not contain a program, which has \['a file of the host'\]/);
+  });
+
   test('one that took too long is tried again, and the reason says so', async (context) => {
     const { sandboxes, reasons } = chooseSandboxes({ level: 'strict', driver: 'namespaces', image: '' });
     const [whole] = sandboxes;
@@ -399,6 +428,16 @@ describe('where the sandbox does not hold', () => {
     assert.match(interpreter.status().reason ?? '', /it is being tried again$/);
     if ((await interpreter.prepare()).inForce === 'off') return context.skip(interpreter.status().reason);
     assert.equal((await bench.runAlone('6 * 7')).value, '42');
+  });
+
+  test('one out of which a process slips that nobody ends is found out', { timeout: 40_000 }, async () => {
+    const places = { childFolder: '/nowhere', pyodideFolder: '/nowhere' };
+    const args = ['-c', 'setsid sleep 60 & exec sleep 60'];
+    const broke = await attackSandbox(
+      { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, places, env: {} }) },
+      { memoryMb: 64, signal: forever, msMax: 500 },
+    );
+    assert.equal(broke, 'what runs in it cannot be ended');
   });
 
   for (const { name, says } of [

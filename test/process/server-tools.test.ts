@@ -205,8 +205,12 @@ for (const workers of [1, 2])
         tools.map(({ tool }) => tool),
         ['web search', 'code interpreter'],
       );
+      // Several processes find it out one by one.
+      const lines = await until('the first lines', { withinMs: 20_000 }, async () =>
+        parley.output().includes('code interpreter') ? parley.output() : undefined,
+      );
       assert.match(
-        parley.output(),
+        lines,
         /Tools of models\n├─ web search +on +index, searxng\n└─ code interpreter +(?:on|off|unproven)/,
       );
     });

@@ -37,7 +37,7 @@ describe('a running service', () => {
   });
 
   test('prints the interfaces, the addresses, the key once, a line to try, and a first answer', async () => {
-    const output = await until('the first answer', { withinMs: 10_000 }, async () =>
+    const output = await until('the first answer', { withinMs: 20_000 }, async () =>
       parley.output().includes('first after') ? parley.output() : undefined,
     );
     assert.match(output, /Chat completions +on/);

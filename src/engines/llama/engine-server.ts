@@ -2,7 +2,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { timingSafeEqual } from 'node:crypto';
 import type { NativeModel } from './native-model.ts';
 import type { Embed } from './embed.ts';
-import { parseCall, parseEmbeddingRequest, parseInput, parseRankingRequest } from './parse-call.ts';
+import { parseEmbeddingRequest } from '../call-fields.ts';
+import { parseCall, parseInput, parseRankingRequest } from './parse-call.ts';
 import type { Rank } from './rank.ts';
 import { RefusedError } from './refused-error.ts';
 import type { FailureKind, Refusal, TokenInput } from './protocol.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PHASES_MAX } from '../../core/limits.ts';
-import { parseCall, parseEmbeddingRequest, parseRankingRequest } from './parse-call.ts';
+import { parseEmbeddingRequest } from '../call-fields.ts';
+import { parseCall, parseRankingRequest } from './parse-call.ts';
 
 const CALL = {
   id: 'a',

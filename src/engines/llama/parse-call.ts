@@ -1,7 +1,7 @@
-import { PRIORITIES } from '../../core/context.ts';
 import { PHASES_MAX, TRIGGERS_MAX } from '../../core/limits.ts';
 import { compileTrigger } from '../triggers.ts';
-import type { EmbeddingRequest, RankingRequest } from '../engine.ts';
+import { listOf, objectOf, parseOwner, parseText, parseTexts, text } from '../call-fields.ts';
+import type { RankingRequest } from '../engine.ts';
 import type { GenerateCall, TokenInput } from './protocol.ts';
 
 /**
@@ -40,15 +40,6 @@ export function parseInput(value: unknown): TokenInput {
 }
 
 /** @throws RangeError as `parseCall`. */
-export function parseEmbeddingRequest(body: unknown): EmbeddingRequest {
-  const request = objectOf(body, 'the call');
-  text(request['id'], 'id');
-  parseOwner(request);
-  parseTexts(request['inputs'], 'inputs');
-  return body as EmbeddingRequest;
-}
-
-/** @throws RangeError as `parseCall`. */
 export function parseRankingRequest(body: unknown): RankingRequest {
   const request = objectOf(body, 'the call');
   text(request['id'], 'id');
@@ -56,27 +47,6 @@ export function parseRankingRequest(body: unknown): RankingRequest {
   parseText(request['query'], 'query');
   parseTexts(request['documents'], 'documents');
   return body as RankingRequest;
-}
-
-function parseTexts(value: unknown, at: string): void {
-  const texts = listOf(value, at);
-  if (texts.length === 0) throw new RangeError(`${at} must not be empty`);
-  for (const [index, each] of texts.entries()) parseText(each, `${at}[${index}]`);
-}
-
-function parseText(value: unknown, at: string): void {
-  const input = objectOf(value, at);
-  text(input['text'], `${at}.text`);
-  text(input['field'], `${at}.field`);
-}
-
-function parseOwner(call: Readonly<Record<string, unknown>>): void {
-  const owner = objectOf(call['owner'], 'owner');
-  text(owner['workspace'], 'owner.workspace');
-  text(owner['key'], 'owner.key');
-  const priority = owner['priority'];
-  if (priority !== undefined && !PRIORITIES.some((each) => each === priority))
-    throw new RangeError(`owner.priority must be one of ${PRIORITIES.join(', ')}`);
 }
 
 function parseSampling(sampling: Readonly<Record<string, unknown>>): void {
@@ -172,21 +142,6 @@ function segments(value: unknown, at: string): void {
 
 function tokens(value: unknown, at: string): void {
   for (const [index, each] of listOf(value, at).entries()) whole(each, `${at}[${index}]`, 0);
-}
-
-function objectOf(value: unknown, at: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new RangeError(`${at} must be an object`);
-  return value as Readonly<Record<string, unknown>>;
-}
-
-function listOf(value: unknown, at: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new RangeError(`${at} must be an array`);
-  return value;
-}
-
-function text(value: unknown, at: string): void {
-  if (typeof value !== 'string') throw new RangeError(`${at} must be a string`);
 }
 
 function number(value: unknown, at: string, min: number): void {

@@ -2,6 +2,7 @@ import type { Excess } from '../../core/error.ts';
 import type { FinishReason } from '../../core/event.ts';
 import type { Sampling } from '../../core/request.ts';
 import type { EngineInput, EngineRequest, LoadedModel } from '../engine.ts';
+import type { EngineUp } from '../engine-process.ts';
 
 /**
  * What the engine process and its clients say to each other: HTTP on a Unix domain socket.
@@ -142,11 +143,4 @@ export interface Ready {
   readonly model: LoadedModel;
 }
 
-/** A process that welcomes calls, and how it is called. */
-export interface LlamaUp {
-  /** Path of a Unix domain socket, or 127.0.0.1:port. */
-  readonly socket: string;
-  /** Required on every call when the socket is a loopback TCP address. */
-  readonly token?: string;
-  readonly model: LoadedModel;
-}
+export type LlamaUp = EngineUp<LoadedModel>;

@@ -1,5 +1,6 @@
 import { VOICE_FRAME_SAMPLES } from '../speech-engine.ts';
 import type { RecognitionRequest } from '../speech-engine.ts';
+import { listOf, objectOf, parseEmbeddingRequest, parseOwner, text } from '../call-fields.ts';
 import type { EmbeddingRequest } from '../engine.ts';
 import { unpackCall } from './call-bytes.ts';
 import type { RecognizeCall, VoiceCall } from './protocol.ts';
@@ -42,18 +43,7 @@ export function parseVoice(bytes: Uint8Array): {
 
 /** @throws RangeError as `parseRecognition`. */
 export function parseEmbedding(bytes: Uint8Array): EmbeddingRequest {
-  const body: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-  const request = objectOf(body, 'the call');
-  text(request['id'], 'id');
-  parseOwner(request);
-  const inputs = listOf(request['inputs'], 'inputs');
-  if (inputs.length === 0) throw new RangeError('inputs must not be empty');
-  for (const [at, each] of inputs.entries()) {
-    const input = objectOf(each, `inputs[${at}]`);
-    text(input['text'], `inputs[${at}].text`);
-    text(input['field'], `inputs[${at}].field`);
-  }
-  return body as EmbeddingRequest;
+  return parseEmbeddingRequest(JSON.parse(Buffer.from(bytes).toString('utf8')));
 }
 
 function parseHotword(value: unknown, at: string): void {
@@ -62,28 +52,4 @@ function parseHotword(value: unknown, at: string): void {
   const weight = hotword['weight'];
   if (typeof weight !== 'number' || !(weight >= 1 && weight <= 5)) throw new RangeError(`${at}.weight must be 1 to 5`);
   if (hotword['language'] !== undefined) text(hotword['language'], `${at}.language`);
-}
-
-function parseOwner(call: Readonly<Record<string, unknown>>): void {
-  const owner = objectOf(call['owner'], 'owner');
-  text(owner['workspace'], 'owner.workspace');
-  text(owner['key'], 'owner.key');
-  const priority = owner['priority'];
-  if (priority !== undefined && priority !== 'live' && priority !== 'background')
-    throw new RangeError('owner.priority must be live or background');
-}
-
-function objectOf(value: unknown, at: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new RangeError(`${at} must be an object`);
-  return value as Readonly<Record<string, unknown>>;
-}
-
-function listOf(value: unknown, at: string): readonly unknown[] {
-  if (!Array.isArray(value)) throw new RangeError(`${at} must be an array`);
-  return value;
-}
-
-function text(value: unknown, at: string): void {
-  if (typeof value !== 'string') throw new RangeError(`${at} must be a string`);
 }

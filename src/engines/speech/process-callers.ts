@@ -1,6 +1,6 @@
 import { askAgain, EngineGoneError } from '../engine-gone.ts';
+import type { EngineUp } from '../engine-process.ts';
 import type { Supervised } from '../supervisor.ts';
-import type { ProcessUp } from './protocol.ts';
 import { createSpeechClient } from './speech-client.ts';
 import type { SpeechClient } from './speech-client.ts';
 
@@ -13,11 +13,11 @@ export interface ProcessCallers {
   close(): Promise<void>;
 }
 
-export function createProcessCallers<Model>(process: Supervised<ProcessUp<Model>>): ProcessCallers {
-  let client: { readonly of: ProcessUp<Model>; readonly calls: SpeechClient } | undefined;
+export function createProcessCallers<Model>(process: Supervised<EngineUp<Model>>): ProcessCallers {
+  let client: { readonly of: EngineUp<Model>; readonly calls: SpeechClient } | undefined;
 
   /** The client of the process that runs now. What is left of that of another one goes. */
-  const clientOf = (up: ProcessUp<Model>): SpeechClient => {
+  const clientOf = (up: EngineUp<Model>): SpeechClient => {
     if (client?.of !== up) {
       client?.calls.close();
       client = { of: up, calls: createSpeechClient(up) };

@@ -1,4 +1,5 @@
 import type { ErrorKind } from '../../core/error.ts';
+import type { EngineUp } from '../engine-process.ts';
 import type { RecognitionRequest, SpeechModel } from '../speech-engine.ts';
 
 /**
@@ -74,13 +75,5 @@ export interface Ready<Model> {
   readonly model: Model;
 }
 
-/** A process that welcomes calls, and how it is called. */
-export interface ProcessUp<Model> {
-  /** Path of a Unix domain socket, or 127.0.0.1:port. */
-  readonly socket: string;
-  readonly token?: string;
-  readonly model: Model;
-}
-
-export type SpeechUp = ProcessUp<SpeechModel>;
-export type VectorUp = ProcessUp<VectorModel>;
+export type SpeechUp = EngineUp<SpeechModel>;
+export type VectorUp = EngineUp<VectorModel>;

@@ -1,11 +1,9 @@
-import { fileURLToPath } from 'node:url';
-import { choosePlace } from '../run-place.ts';
+import { createEngineProcess } from '../engine-process.ts';
+import type { EngineUp } from '../engine-process.ts';
 import type { SpeechModel } from '../speech-engine.ts';
-import { createSupervisor } from '../supervisor.ts';
 import type { Supervisor, SupervisorLog, SupervisorTimes } from '../supervisor.ts';
-import type { Loads, ProcessOptions, ProcessUp, Ready, SpeechUp, VectorModel, VectorUp } from './protocol.ts';
+import type { Loads, ProcessOptions, SpeechUp, VectorModel, VectorUp } from './protocol.ts';
 import { createSpeechClient } from './speech-client.ts';
-import type { SpeechClient } from './speech-client.ts';
 
 interface OwnOptions extends Omit<ProcessOptions, 'socket' | 'token' | 'loads'> {
   /** For logs. */
@@ -38,49 +36,19 @@ export const createVectorProcess = async (
 ): Promise<Supervisor<VectorUp>> =>
   await createProcess<VectorModel>({ ...options, loads: { type: 'vectors', weightsFolder } }, log);
 
-async function createProcess<Model>(
+const createProcess = async <Model>(
   { name, runFolder, times, ...options }: OwnOptions & { readonly loads: Loads },
   log: SupervisorLog,
-): Promise<Supervisor<ProcessUp<Model>>> {
-  const place = await choosePlace(runFolder);
-  const address = { socket: place.socket, ...(place.token === undefined ? {} : { token: place.token }) };
-  const processOptions: ProcessOptions = { ...options, ...address };
-  // The child's main file has the extension of ours: .ts from sources, .js from dist.
-  const main = fileURLToPath(new URL(`./process${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url));
-  let pings: SpeechClient | undefined;
-  const supervisor = createSupervisor<ProcessUp<Model>>(
+): Promise<Supervisor<EngineUp<Model>>> =>
+  await createEngineProcess<Model>(
     {
       name,
-      launch: () => ({
-        command: process.execPath,
-        args: ['--disable-warning=ExperimentalWarning', main, JSON.stringify(processOptions)],
-        handshake(line) {
-          if (!line.startsWith('{"ready"')) return undefined;
-          const { model } = JSON.parse(line) as Ready<Model>;
-          return { ...address, model };
-        },
-      }),
-      heartbeat: (up) => (pings ??= createSpeechClient(up)).ping(PING_MS_MAX),
-      onGone() {
-        pings?.close();
-        pings = undefined;
-      },
+      runFolder,
+      times,
+      besideMain: import.meta.url,
+      optionsAt: (_place, address): ProcessOptions => ({ ...options, ...address }),
+      connect: createSpeechClient,
+      pingMsMax: PING_MS_MAX,
     },
     log,
-    times,
   );
-  return {
-    ready: (signal) => supervisor.ready(signal),
-    gone: (up) => supervisor.gone(up),
-    get state() {
-      return supervisor.state;
-    },
-    get pid() {
-      return supervisor.pid;
-    },
-    async stop() {
-      await supervisor.stop();
-      place.remove();
-    },
-  };
-}

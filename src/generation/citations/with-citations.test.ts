@@ -55,6 +55,17 @@ function said(pieces: readonly string[], form?: CitationForm, sources = SOURCES)
   };
 }
 
+/** What each further piece makes it say at once. */
+function pushing(form: CitationForm | undefined): (text: string) => string {
+  const stage = createWithCitations(SOURCES, form);
+  stage.push({ type: 'block-start', choice: 0, index: 0, block: { type: 'text' } });
+  return (text) =>
+    stage
+      .push({ type: 'block-delta', choice: 0, index: 0, text })
+      .map((event) => (event.type === 'block-delta' ? event.text : ''))
+      .join('');
+}
+
 const OPENED = 'The museum opened in December 1986';
 
 describe('marks in an answer', () => {
@@ -173,26 +184,14 @@ describe('marks in an answer', () => {
   });
 
   it('hold back no more than the sentence that is being written', () => {
-    const stage = createWithCitations(SOURCES, 'number');
-    stage.push({ type: 'block-start', choice: 0, index: 0, block: { type: 'text' } });
-    const push = (text: string): string =>
-      stage
-        .push({ type: 'block-delta', choice: 0, index: 0, text })
-        .map((event) => (event.type === 'block-delta' ? event.text : ''))
-        .join('');
+    const push = pushing('number');
     assert.equal(push('Hello there. The mus'), 'Hello there.');
     assert.equal(push('eum opened in December 1986 [1]'), '');
     assert.equal(push('. Then'), ' The museum opened in December 1986 [1].');
   });
 
   it('hold nothing but a mark back where no citations are wished', () => {
-    const stage = createWithCitations(SOURCES, undefined);
-    stage.push({ type: 'block-start', choice: 0, index: 0, block: { type: 'text' } });
-    const push = (text: string): string =>
-      stage
-        .push({ type: 'block-delta', choice: 0, index: 0, text })
-        .map((event) => (event.type === 'block-delta' ? event.text : ''))
-        .join('');
+    const push = pushing(undefined);
     assert.equal(push('The mus'), 'The mus');
     assert.equal(push('eum [1'), 'eum');
     assert.equal(push('2] op'), ' op');

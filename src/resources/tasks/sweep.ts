@@ -2,7 +2,9 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { TASK_KEPT_MS, TASK_LOOK_MS, TASK_SWEEP_PAGE_MAX } from '../../core/limits.ts';
 import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { every as systemEvery, type Every } from '../../lib/every.ts';
+import type { Every } from '../../lib/every.ts';
+import { startSweeper } from '../../lib/sweeper.ts';
+import type { Sweeper } from '../../lib/sweeper.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface TaskSweepNeeds {
@@ -13,23 +15,8 @@ export interface TaskSweepNeeds {
   readonly every?: Every;
 }
 
-export interface TaskSweeper {
-  /** Removes nothing more from here on; resolves when what is being removed is. */
-  close(): Promise<void>;
-}
-
 /** Removes tasks that ended long enough ago, with all that they heard: now and from time to time. */
-export function startTaskSweep({ store, blobs, clock, log, every = systemEvery }: TaskSweepNeeds): TaskSweeper {
-  let isClosed = false;
-  let running: Promise<void> | undefined;
-
-  const sweep = async (): Promise<void> => {
-    for (let isMore = true; isMore && !isClosed;) {
-      const ids = await store.tasks.listEnded({ before: clock.now() - TASK_KEPT_MS, limit: TASK_SWEEP_PAGE_MAX });
-      for (const id of ids) await remove(id);
-      isMore = ids.length === TASK_SWEEP_PAGE_MAX;
-    }
-  };
+export function startTaskSweep({ store, blobs, clock, log, every }: TaskSweepNeeds): Sweeper {
   const remove = async (id: string): Promise<void> => {
     // A process that died may have left what it fetched.
     for (const { sourceBlob } of await store.transcriptions.parts(id)) {
@@ -41,20 +28,16 @@ export function startTaskSweep({ store, blobs, clock, log, every = systemEvery }
       await tasks.remove(id);
     });
   };
-  const look = (): void => {
-    running ??= sweep()
-      .catch((error: unknown) => log.warn('past tasks could not be removed', { error: String(error) }))
-      .finally(() => {
-        running = undefined;
-      });
-  };
-  const stop = every(TASK_LOOK_MS, look);
-  look();
-  return {
-    async close() {
-      isClosed = true;
-      stop();
-      await running;
+  return startSweeper({
+    everyMs: TASK_LOOK_MS,
+    every,
+    onFailure: (error) => log.warn('past tasks could not be removed', { error: String(error) }),
+    async sweep(isOver) {
+      for (let isMore = true; isMore && !isOver();) {
+        const ids = await store.tasks.listEnded({ before: clock.now() - TASK_KEPT_MS, limit: TASK_SWEEP_PAGE_MAX });
+        for (const id of ids) await remove(id);
+        isMore = ids.length === TASK_SWEEP_PAGE_MAX;
+      }
     },
-  };
+  });
 }

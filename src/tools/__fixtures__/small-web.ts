@@ -11,13 +11,13 @@ export interface Asked {
   readonly body: string;
 }
 
-export interface SmallWeb {
+/** Closed with the test that has it. */
+export interface SmallWeb extends AsyncDisposable {
   /** Without a path, and without a slash at its end. */
   readonly url: string;
   readonly asked: Asked[];
   /** As the guarded fetch does it, without its guards: those are tested with it. */
   readonly fetch: WebFetch;
-  close(): Promise<void>;
 }
 
 /** A server that answers what a test says. */
@@ -38,7 +38,7 @@ export async function startWeb(answer: (asked: Asked, response: ServerResponse) 
     url: `http://127.0.0.1:${port}`,
     asked,
     fetch: plainFetch,
-    close: () =>
+    [Symbol.asyncDispose]: () =>
       new Promise((closed) => {
         server.close(() => closed());
         server.closeAllConnections();

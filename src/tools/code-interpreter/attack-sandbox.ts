@@ -20,6 +20,9 @@ const ATTACKS: Readonly<Record<Sandbox['level'], readonly (readonly Tried[])[]>>
 const LOOP_MS = 300;
 const END_MS = 1_000;
 
+/** Ours: ms that are waited for the end of a process that was killed. Beyond: something of it lives on. */
+const GONE_MS_MAX = 10_000;
+
 /** Ours: ms for all attacks of one process. */
 const ATTACK_MS_MAX = 20_000;
 
@@ -96,8 +99,15 @@ async function attackBy(
   let said = '';
   let line = '';
   let killedAt: number | undefined;
+  let hasStayed = false;
+  const over = Promise.withResolvers<void>();
+  let waiting: NodeJS.Timeout | undefined;
   const kill = (): void => {
     killedAt ??= performance.now();
+    waiting ??= setTimeout(() => {
+      hasStayed = true;
+      over.resolve();
+    }, GONE_MS_MAX);
     if (launch.end)
       spawn(launch.end.command, launch.end.args, { env: { ...launch.env }, stdio: 'ignore' }).on(
         'error',
@@ -132,20 +142,20 @@ async function attackBy(
       }
     }
   });
-  const ended = new Promise<void>((resolve) => {
-    child.once('error', (error) => {
-      said = error.message;
-      resolve();
-    });
-    child.once('close', () => resolve());
+  child.once('error', (error) => {
+    said = error.message;
+    over.resolve();
   });
+  child.once('close', () => over.resolve());
   const { childFolder } = launch.places;
   const writableFolders = [folder, childFolder, '/', '/tmp', '/app'];
   child.stdin.write(`${JSON.stringify({ ...order, group: child.pid ?? 0, writableFolders })}\n`);
-  await ended;
+  await over.promise;
   clearTimeout(timer);
+  clearTimeout(waiting);
   signal.removeEventListener('abort', kill);
   signal.throwIfAborted();
+  if (hasStayed) return { broke: 'what runs in it cannot be ended' };
   for (const attack of order.attacks) {
     const broke = tried.get(attack);
     if (broke !== undefined) return { broke: `it does not contain a program, which ${broke}` };

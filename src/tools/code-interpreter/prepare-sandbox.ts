@@ -6,13 +6,14 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CODE_CPU_PROGRAMS } from '../../core/limits.ts';
+import type { CodeOutput } from '../../core/server-tools.ts';
 import { attackSandbox } from './attack-sandbox.ts';
 import type { ProgramLimits } from './child/messages.ts';
 import type { Candidates, MakeSandbox } from './choose-sandboxes.ts';
 import { OutOfTime } from './out-of-time.ts';
 import { startProgramProcess } from './program-process.ts';
 import type { ProgramProcess } from './program-process.ts';
-import { pythonAttack } from './python-attack.ts';
+import { pythonAttacks } from './python-attack.ts';
 import type { HostPlaces, Sandbox } from './sandboxes/sandbox.ts';
 import { openSnapshot } from './snapshot.ts';
 
@@ -110,17 +111,23 @@ async function attackByProgram(process: ProgramProcess, memoryMb: number, signal
     signal.addEventListener('abort', process.kill, { once: true });
     if (signal.aborted) process.kill();
     await process.ready;
-    const program = { code: pythonAttack({ port, memoryMb }), files: [] };
-    const { value, error } = await process.run(program, signal);
-    if (error?.type === 'time') throw new OutOfTime(`a program that attacks it took too long: ${error.message}`);
-    if (error?.type !== 'memory' && value !== '[]') {
-      throw new Error(`it does not contain a program, which has ${value ?? error?.message ?? 'said nothing'}`);
-    }
+    const { waysOut, memory } = pythonAttacks({ port, memoryMb });
+    // Memory on its own: what it ends could not tell of the others any more.
+    checkHeld(await process.run({ code: waysOut, files: [] }, signal));
+    const took = await process.run({ code: memory, files: [] }, signal);
+    if (took.error?.type !== 'memory') checkHeld(took);
   } finally {
     signal.removeEventListener('abort', process.kill);
     process.kill();
     server.close();
   }
+}
+
+/** @throws Error where the program got out; OutOfTime where it cannot be told. */
+function checkHeld({ value, error }: CodeOutput): void {
+  if (error?.type === 'time') throw new OutOfTime(`a program that attacks it took too long: ${error.message}`);
+  if (value !== '[]')
+    throw new Error(`it does not contain a program, which has ${value ?? error?.message ?? 'said nothing'}`);
 }
 
 function ownPlaces(): Omit<HostPlaces, 'emptyFolder'> {

@@ -1,9 +1,5 @@
-/**
- * Python that tries the ways out that are known of interpreters like this one, before any other program runs. Its value is the
- * list of what worked. In place of `PORT` and `MEMORY_MB`: something that listens on 127.0.0.1, and what programs may have.
- */
-const ATTACK = String.raw`
-import os
+/** What both programs begin with. Their value is the list of what worked. */
+const BEGIN = String.raw`
 _broke = []
 
 def _try(name):
@@ -14,6 +10,12 @@ def _try(name):
         except BaseException:
             pass
     return attempt
+
+`;
+
+/** Ways out that are known of interpreters like this one. In place of `PORT`: something that listens on 127.0.0.1. */
+const WAYS_OUT = String.raw`
+import os
 
 @_try('the host\'s globals by import js')
 def _():
@@ -58,6 +60,11 @@ def _():
 def _():
     return set(os.environ) - {'HOME', 'MPLBACKEND', 'PATH', 'PYTHONINSPECT', 'LD_LIBRARY_PATH', 'USER', 'LOGNAME', 'PWD', 'LANG', '_', 'TERM', 'LC_CTYPE', 'PYTHONHASHSEED'}
 
+_broke
+`;
+
+/** In place of `MEMORY_MB`: what programs may have. */
+const MEMORY = String.raw`
 @_try('memory beyond the limit')
 def _():
     blocks = []
@@ -71,5 +78,8 @@ def _():
 _broke
 `;
 
-export const pythonAttack = ({ port, memoryMb }: { readonly port: number; readonly memoryMb: number }): string =>
-  ATTACK.replaceAll('PORT', String(port)).replaceAll('MEMORY_MB', String(memoryMb));
+/** Python that attacks the sandbox from within, before any other program runs. The second may end its process: then it is contained. */
+export const pythonAttacks = ({ port, memoryMb }: { readonly port: number; readonly memoryMb: number }) => ({
+  waysOut: BEGIN + WAYS_OUT.replaceAll('PORT', String(port)),
+  memory: BEGIN + MEMORY.replaceAll('MEMORY_MB', String(memoryMb)),
+});

@@ -15,7 +15,7 @@ let web: SmallWeb;
 let answer: (asked: Asked, response: ServerResponse) => void = () => undefined;
 before(async () => void (web = await startWeb((asked, response) => answer(asked, response))));
 after(async () => {
-  await web.close();
+  await web[Symbol.asyncDispose]();
   await reader.close();
 });
 

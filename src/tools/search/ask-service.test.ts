@@ -80,23 +80,19 @@ const BAD: readonly Bad[] = [
 describe('a service that does not do what it should', () => {
   for (const { what, answer, message, retryAfterSeconds } of BAD) {
     it(`has failed, and the failure quotes nobody: ${what}`, async () => {
-      const web = await startWeb((_asked, response) => answer(response));
-      try {
-        const needs = { name: 'n', url: web.url, fetch: web.fetch, apiKey: 'SECRET' };
-        for (const provider of [createTavily(needs), createBrave(needs)]) {
-          await assert.rejects(provider.search(queryOf(), NEVER), (thrown) => {
-            assert.ok(thrown instanceof ServiceError, String(thrown));
-            assert.equal(thrown.kind, 'upstream-failed');
-            assert.match(thrown.message, message);
-            assert.equal(thrown.retryAfterSeconds, retryAfterSeconds);
-            assert.doesNotMatch(thrown.message, /SECRET|127\.0|north sea|169\.254/);
-            return true;
-          });
-        }
-        assert.equal(web.asked.length, 2);
-      } finally {
-        await web.close();
+      await using web = await startWeb((_asked, response) => answer(response));
+      const needs = { name: 'n', url: web.url, fetch: web.fetch, apiKey: 'SECRET' };
+      for (const provider of [createTavily(needs), createBrave(needs)]) {
+        await assert.rejects(provider.search(queryOf(), NEVER), (thrown) => {
+          assert.ok(thrown instanceof ServiceError, String(thrown));
+          assert.equal(thrown.kind, 'upstream-failed');
+          assert.match(thrown.message, message);
+          assert.equal(thrown.retryAfterSeconds, retryAfterSeconds);
+          assert.doesNotMatch(thrown.message, /SECRET|127\.0|north sea|169\.254/);
+          return true;
+        });
       }
+      assert.equal(web.asked.length, 2);
     });
   }
 });

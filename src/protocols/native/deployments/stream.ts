@@ -2,7 +2,7 @@ import { sseComment } from '../../../lib/sse.ts';
 import type { DeploymentChange } from '../../../resources/deployments/deployment.ts';
 import { numberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { errorBody, status } from '../errors.ts';
+import { errorFrame } from '../error-frame.ts';
 import type { DeploymentWords } from './encode.ts';
 import { encodeChange } from './encode.ts';
 
@@ -24,13 +24,7 @@ export function deploymentStream(words: DeploymentWords, requestId: string): Str
         )
         .join(''),
     keepAlive: () => sseComment('keep-alive'),
-    fail: (error) =>
-      numberedFrame({
-        id: ++frames,
-        event: 'error',
-        status: status(error.kind),
-        data: errorBody(error, requestId),
-      }),
+    fail: (error) => errorFrame(error, ++frames, requestId),
     close: () => '',
   };
 }

@@ -48,6 +48,15 @@ function createRoom({ entry = ENTRY, strict = false }: { entry?: ModelEntry; str
 
 const body = { model: 'qwen-plus', input: { prompt: 'Hi' }, resources: [], parameters: { vl_what: 1 } };
 
+test('plugins that a header asks for are named, as none is here', async () => {
+  const { post } = createRoom();
+  const reply = await post({ ...body, parameters: {} }, { 'x-dashscope-plugin': '{"pdf_extracter":{}}' });
+  assert.ok(reply.type === 'json');
+  assert.deepEqual(reply.headers, {
+    'x-parley-ignored': 'parameters.max_tokens(clamped),resources,X-DashScope-Plugin',
+  });
+});
+
 test('an answer has the request id, and what nobody knew or heard is named', async () => {
   const { post, heard } = createRoom();
   assert.deepEqual(await post(body), {

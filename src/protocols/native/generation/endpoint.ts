@@ -24,7 +24,7 @@ import { readFields } from './read-fields.ts';
 import { GenerationBody, ModelOnly, generationTexts } from './schema.ts';
 import { generationStream } from './stream.ts';
 import { translation } from './translation.ts';
-import { wantsStream, wantsTask } from './wants-stream.ts';
+import { ignoredPlugins, wantsStream, wantsTask } from './wants-stream.ts';
 
 export interface GenerationNeeds {
   readonly generate: Generate;
@@ -84,7 +84,11 @@ function generation(
         ...present({ serverTools: decodeServerTools(fields, { tellsSources: true }) }),
       };
       const { batches, ignored } = await generate(request, { interface: 'native' }, context);
-      const headers = ignoredHeader([...ignoredFields(wire, fields, form, ignored), ...unknown]);
+      const headers = ignoredHeader([
+        ...ignoredFields(wire, fields, form, ignored),
+        ...unknown,
+        ...ignoredPlugins(asked),
+      ]);
       if (isStreamed) {
         const source = form.isIncremental ? batches : coalesced(batches, { clock });
         return stream(source, generationStream(form, context.requestId), headers);

@@ -6,7 +6,7 @@ import { sseComment } from '../../../lib/sse.ts';
 import { FINISH_REASONS } from '../../fields/finish-reason.ts';
 import { numberedFrame } from '../../numbered-frame.ts';
 import type { StreamEncoder } from '../../stream-encoder.ts';
-import { errorBody, status } from '../errors.ts';
+import { errorFrame } from '../error-frame.ts';
 import { createChoiceSoFar } from './choice-so-far.ts';
 import type { ChoiceSoFar } from './choice-so-far.ts';
 import { encodeBody } from './body.ts';
@@ -129,13 +129,7 @@ export function generationStream(form: AnswerForm, requestId: string): StreamEnc
       return text;
     },
     keepAlive: () => sseComment('keep-alive'),
-    fail: (error) =>
-      numberedFrame({
-        id: ++frames,
-        event: 'error',
-        status: status(error.kind),
-        data: errorBody(error, requestId),
-      }),
+    fail: (error) => errorFrame(error, ++frames, requestId),
     close() {
       if (!isEnded) throw new ServiceError('engine-failed', 'The answer broke off before its end.');
       return '';

@@ -10,4 +10,8 @@ export function wantsStream(headers: Readonly<Record<string, string | undefined>
 export const wantsTask = (headers: Readonly<Record<string, string | undefined>>): boolean =>
   isEnabled(headers['x-dashscope-async']) || isEnabled(headers['x-svc-async']);
 
+/** Wishes for plugins, which clients of old put into a header: none of them is here, whatever it is. */
+export const ignoredPlugins = (headers: Readonly<Record<string, string | undefined>>): readonly string[] =>
+  (headers['x-dashscope-plugin'] ?? headers['x-svc-plugin'])?.trim() ? ['X-DashScope-Plugin'] : [];
+
 const isEnabled = (value: string | undefined): boolean => value?.trim().toLowerCase() === 'enable';

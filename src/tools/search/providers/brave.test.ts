@@ -46,53 +46,45 @@ const clock = { now: () => Date.UTC(2026, 2, 4, 12), monotonic: () => 0 };
 
 describe('Brave', () => {
   it('is asked with its token, the days as a range and the sites as operators', async () => {
-    const web = await startWeb((_asked, response) => sendJson(response, ANSWER));
-    try {
-      const options = { apiKey: 'BSA-1', country: 'DE', language: 'de', clock };
-      const provider = createBrave({ name: 'b', url: web.url, fetch: web.fetch, ...options });
-      const demands = { freshnessDays: 7, sites: ['a.example'] };
-      const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50, ...demands }), NEVER);
-      assert.deepEqual(results, [
-        {
-          title: 'Tides &#x27;26',
-          url: 'https://a.example/tides',
-          siteName: 'A of Seas',
-          icon: 'https://i.example/f',
-          passage: 'High at <strong>noon</strong>.<br>Low at six.',
-          publishedAt: Date.UTC(2026, 2, 1, 10),
-        },
-        { title: 'B', url: 'https://b.example/', siteName: '', icon: '', passage: 'b' },
-      ]);
-      const [asked] = web.asked;
-      assert.deepEqual([asked?.method, asked?.url.pathname], ['GET', '/res/v1/web/search']);
-      assert.equal(asked?.headers['x-subscription-token'], 'BSA-1');
-      assert.deepEqual(Object.fromEntries(asked?.url.searchParams ?? []), {
-        q: 'tides site:a.example',
-        count: '20',
-        result_filter: 'web',
-        text_decorations: 'false',
-        country: 'DE',
-        search_lang: 'de',
-        freshness: '2026-02-25to2026-03-04',
-      });
-    } finally {
-      await web.close();
-    }
+    await using web = await startWeb((_asked, response) => sendJson(response, ANSWER));
+    const options = { apiKey: 'BSA-1', country: 'DE', language: 'de', clock };
+    const provider = createBrave({ name: 'b', url: web.url, fetch: web.fetch, ...options });
+    const demands = { freshnessDays: 7, sites: ['a.example'] };
+    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50, ...demands }), NEVER);
+    assert.deepEqual(results, [
+      {
+        title: 'Tides &#x27;26',
+        url: 'https://a.example/tides',
+        siteName: 'A of Seas',
+        icon: 'https://i.example/f',
+        passage: 'High at <strong>noon</strong>.<br>Low at six.',
+        publishedAt: Date.UTC(2026, 2, 1, 10),
+      },
+      { title: 'B', url: 'https://b.example/', siteName: '', icon: '', passage: 'b' },
+    ]);
+    const [asked] = web.asked;
+    assert.deepEqual([asked?.method, asked?.url.pathname], ['GET', '/res/v1/web/search']);
+    assert.equal(asked?.headers['x-subscription-token'], 'BSA-1');
+    assert.deepEqual(Object.fromEntries(asked?.url.searchParams ?? []), {
+      q: 'tides site:a.example',
+      count: '20',
+      result_filter: 'web',
+      text_decorations: 'false',
+      country: 'DE',
+      search_lang: 'de',
+      freshness: '2026-02-25to2026-03-04',
+    });
   });
 
   it('finds nothing where its answer has no web part, and no query is longer than it takes', async () => {
-    const web = await startWeb((_asked, response) => sendJson(response, { type: 'search', query: {} }));
-    try {
-      const provider = createBrave({ name: 'b', url: web.url, fetch: web.fetch, apiKey: 'k' });
-      const text = 'word '.repeat(500);
-      assert.deepEqual(await provider.search(queryOf({ text, freshnessDays: 1e9 }), NEVER), {
-        results: [],
-        findings: [],
-      });
-      const asked = web.asked[0]?.url.searchParams.get('q') ?? '';
-      assert.ok(asked.length <= 400 && asked.split(' ').length <= 50);
-    } finally {
-      await web.close();
-    }
+    await using web = await startWeb((_asked, response) => sendJson(response, { type: 'search', query: {} }));
+    const provider = createBrave({ name: 'b', url: web.url, fetch: web.fetch, apiKey: 'k' });
+    const text = 'word '.repeat(500);
+    assert.deepEqual(await provider.search(queryOf({ text, freshnessDays: 1e9 }), NEVER), {
+      results: [],
+      findings: [],
+    });
+    const asked = web.asked[0]?.url.searchParams.get('q') ?? '';
+    assert.ok(asked.length <= 400 && asked.split(' ').length <= 50);
   });
 });

@@ -29,52 +29,44 @@ const FEED = `<?xml version="1.0" encoding="UTF-8"?>
 
 describe('a Kiwix server', () => {
   it('is asked for a feed of its books, and its paths become addresses', async () => {
-    const web = await startWeb((_asked, response) => {
+    await using web = await startWeb((_asked, response) => {
       response.writeHead(200, { 'content-type': 'application/rss+xml; charset=utf-8' }).end(FEED);
     });
-    try {
-      const books = ['wiki_en', 'other & more'];
-      const provider = createKiwix({ name: 'k', url: `${web.url}/lib`, fetch: web.fetch, books, language: 'eng' });
-      const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 2 }), NEVER);
-      assert.deepEqual(results, [
-        {
-          title: 'Tide &amp; Time &lt;1>',
-          url: `${web.url}/lib/content/wiki_en/A/Tide_%26_Time`,
-          siteName: 'Wiki of seas',
-          icon: '',
-          passage: 'the tides &amp; seas...',
-        },
-        { title: 'North Sea', url: `${web.url}/lib/content/wiki_en/A/North_Sea`, siteName: '', icon: '', passage: '' },
-      ]);
-      const asked = web.asked[0]?.url;
-      assert.equal(asked?.pathname, '/lib/search');
-      assert.deepEqual(
-        [...(asked?.searchParams ?? [])],
-        [
-          ['books.name', 'wiki_en'],
-          ['books.name', 'other & more'],
-          ['pattern', 'tides'],
-          ['format', 'xml'],
-          ['pageLength', '2'],
-        ],
-      );
-    } finally {
-      await web.close();
-    }
+    const books = ['wiki_en', 'other & more'];
+    const provider = createKiwix({ name: 'k', url: `${web.url}/lib`, fetch: web.fetch, books, language: 'eng' });
+    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 2 }), NEVER);
+    assert.deepEqual(results, [
+      {
+        title: 'Tide &amp; Time &lt;1>',
+        url: `${web.url}/lib/content/wiki_en/A/Tide_%26_Time`,
+        siteName: 'Wiki of seas',
+        icon: '',
+        passage: 'the tides &amp; seas...',
+      },
+      { title: 'North Sea', url: `${web.url}/lib/content/wiki_en/A/North_Sea`, siteName: '', icon: '', passage: '' },
+    ]);
+    const asked = web.asked[0]?.url;
+    assert.equal(asked?.pathname, '/lib/search');
+    assert.deepEqual(
+      [...(asked?.searchParams ?? [])],
+      [
+        ['books.name', 'wiki_en'],
+        ['books.name', 'other & more'],
+        ['pattern', 'tides'],
+        ['format', 'xml'],
+        ['pageLength', '2'],
+      ],
+    );
   });
 
   it('has failed where it answers with a page, and is not asked where dates matter', async () => {
-    const web = await startWeb((_asked, response) =>
+    await using web = await startWeb((_asked, response) =>
       response.writeHead(200).end('<!doctype html><title>Welcome</title>'),
     );
-    try {
-      const provider = createKiwix({ name: 'k', url: web.url, fetch: web.fetch, language: 'eng' });
-      await assert.rejects(provider.search(queryOf(), NEVER), { kind: 'upstream-failed' });
-      assert.equal(web.asked[0]?.url.searchParams.get('books.filter.lang'), 'eng');
-      assert.deepEqual(await provider.search(queryOf({ freshnessDays: 1 }), NEVER), { results: [], findings: [] });
-      assert.equal(web.asked.length, 1);
-    } finally {
-      await web.close();
-    }
+    const provider = createKiwix({ name: 'k', url: web.url, fetch: web.fetch, language: 'eng' });
+    await assert.rejects(provider.search(queryOf(), NEVER), { kind: 'upstream-failed' });
+    assert.equal(web.asked[0]?.url.searchParams.get('books.filter.lang'), 'eng');
+    assert.deepEqual(await provider.search(queryOf({ freshnessDays: 1 }), NEVER), { results: [], findings: [] });
+    assert.equal(web.asked.length, 1);
   });
 });

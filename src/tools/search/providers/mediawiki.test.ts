@@ -47,47 +47,41 @@ const PAGES = {
 
 describe('a wiki', () => {
   it('is asked what it finds, then where that is and how it begins', async () => {
-    const web = await startWeb(({ url }, response) => sendJson(response, url.searchParams.has('list') ? HITS : PAGES));
-    try {
-      const provider = createMediawiki({ name: 'w', url: `${web.url}/w`, fetch: web.fetch });
-      const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50 }), NEVER);
-      assert.deepEqual(results, [
-        {
-          title: 'Tide',
-          url: 'https://wiki.example/wiki/Tide',
-          siteName: 'Wiki & Co',
-          icon: '',
-          publishedAt: Date.UTC(2026, 1, 3, 4, 5, 6),
-          passage: 'the <span class="searchmatch">tides</span> &amp; seas<br>Tides rise, if a &lt; b.<br>And fall.',
-        },
-        {
-          title: 'North Sea',
-          url: 'https://wiki.example/wiki/North_Sea',
-          siteName: 'Wiki & Co',
-          icon: '',
-          publishedAt: Date.UTC(2026, 0, 1),
-          passage: 'a sea',
-        },
-      ]);
-      const [hits, pages] = web.asked.map(({ url }) => Object.fromEntries(url.searchParams));
-      assert.equal(web.asked[0]?.url.pathname, '/w/api.php');
-      assert.deepEqual([hits?.['srsearch'], hits?.['srlimit'], hits?.['formatversion']], ['tides', '20', '2']);
-      assert.deepEqual([pages?.['pageids'], pages?.['prop']], ['30718|21179', 'info|extracts']);
-    } finally {
-      await web.close();
-    }
+    await using web = await startWeb(({ url }, response) =>
+      sendJson(response, url.searchParams.has('list') ? HITS : PAGES),
+    );
+    const provider = createMediawiki({ name: 'w', url: `${web.url}/w`, fetch: web.fetch });
+    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50 }), NEVER);
+    assert.deepEqual(results, [
+      {
+        title: 'Tide',
+        url: 'https://wiki.example/wiki/Tide',
+        siteName: 'Wiki & Co',
+        icon: '',
+        publishedAt: Date.UTC(2026, 1, 3, 4, 5, 6),
+        passage: 'the <span class="searchmatch">tides</span> &amp; seas<br>Tides rise, if a &lt; b.<br>And fall.',
+      },
+      {
+        title: 'North Sea',
+        url: 'https://wiki.example/wiki/North_Sea',
+        siteName: 'Wiki & Co',
+        icon: '',
+        publishedAt: Date.UTC(2026, 0, 1),
+        passage: 'a sea',
+      },
+    ]);
+    const [hits, pages] = web.asked.map(({ url }) => Object.fromEntries(url.searchParams));
+    assert.equal(web.asked[0]?.url.pathname, '/w/api.php');
+    assert.deepEqual([hits?.['srsearch'], hits?.['srlimit'], hits?.['formatversion']], ['tides', '20', '2']);
+    assert.deepEqual([pages?.['pageids'], pages?.['prop']], ['30718|21179', 'info|extracts']);
   });
 
   it('that finds nothing is asked nothing else', async () => {
     for (const empty of [{ batchcomplete: true }, { batchcomplete: true, query: { search: [] } }]) {
-      const web = await startWeb((_asked, response) => sendJson(response, empty));
-      try {
-        const provider = createMediawiki({ name: 'w', url: web.url, fetch: web.fetch });
-        assert.deepEqual(await provider.search(queryOf(), NEVER), { results: [], findings: [] });
-        assert.equal(web.asked.length, 1);
-      } finally {
-        await web.close();
-      }
+      await using web = await startWeb((_asked, response) => sendJson(response, empty));
+      const provider = createMediawiki({ name: 'w', url: web.url, fetch: web.fetch });
+      assert.deepEqual(await provider.search(queryOf(), NEVER), { results: [], findings: [] });
+      assert.equal(web.asked.length, 1);
     }
   });
 
@@ -97,13 +91,9 @@ describe('a wiki', () => {
       ['search-error', undefined],
     ] as const) {
       const answer = { error: { code, info: 'words of the wiki', docref: 'See …' }, servedby: 'mw1' };
-      const web = await startWeb((_asked, response) => sendJson(response, answer));
-      try {
-        const searching = createMediawiki({ name: 'w', url: web.url, fetch: web.fetch }).search(queryOf(), NEVER);
-        await assert.rejects(searching, { kind: 'upstream-failed', retryAfterSeconds });
-      } finally {
-        await web.close();
-      }
+      await using web = await startWeb((_asked, response) => sendJson(response, answer));
+      const searching = createMediawiki({ name: 'w', url: web.url, fetch: web.fetch }).search(queryOf(), NEVER);
+      await assert.rejects(searching, { kind: 'upstream-failed', retryAfterSeconds });
     }
   });
 });

@@ -33,54 +33,46 @@ const answerOf = (...urls: readonly string[]) => ({
 
 describe('SearXNG', () => {
   it('is asked for JSON, with its engines, the range that holds the days, and the sites as operators', async () => {
-    const web = await startWeb((_asked, response) => sendJson(response, answerOf('https://a.example/')));
-    try {
-      const options = { engines: ['wikipedia', 'ddg'], categories: ['general'], language: 'de', apiKey: 'k' };
-      const provider = createSearxng({ name: 's', url: `${web.url}/searx/`, fetch: web.fetch, ...options });
-      const demands = { freshnessDays: 3, sites: ['a.example', 'b.example'], blockedSites: ['c.example'] };
-      const found = await provider.search(queryOf({ text: 'tides', resultsMax: 1, ...demands }), NEVER);
-      assert.deepEqual(found.results, [
-        {
-          title: 'Title of https://a.example/',
-          url: 'https://a.example/',
-          siteName: '',
-          icon: '',
-          passage: 'What was said.',
-          publishedAt: Date.UTC(2026, 2, 4, 5, 6, 7),
-        },
-      ]);
-      const [asked] = web.asked;
-      assert.equal(asked?.url.pathname, '/searx/search');
-      assert.deepEqual(Object.fromEntries(asked?.url.searchParams ?? []), {
-        q: 'tides (site:a.example OR site:b.example) -site:c.example',
-        format: 'json',
-        engines: 'wikipedia,ddg',
-        categories: 'general',
-        language: 'de',
-        time_range: 'week',
-        pageno: '1',
-      });
-      assert.equal(asked?.headers.authorization, 'Bearer k');
-    } finally {
-      await web.close();
-    }
+    await using web = await startWeb((_asked, response) => sendJson(response, answerOf('https://a.example/')));
+    const options = { engines: ['wikipedia', 'ddg'], categories: ['general'], language: 'de', apiKey: 'k' };
+    const provider = createSearxng({ name: 's', url: `${web.url}/searx/`, fetch: web.fetch, ...options });
+    const demands = { freshnessDays: 3, sites: ['a.example', 'b.example'], blockedSites: ['c.example'] };
+    const found = await provider.search(queryOf({ text: 'tides', resultsMax: 1, ...demands }), NEVER);
+    assert.deepEqual(found.results, [
+      {
+        title: 'Title of https://a.example/',
+        url: 'https://a.example/',
+        siteName: '',
+        icon: '',
+        passage: 'What was said.',
+        publishedAt: Date.UTC(2026, 2, 4, 5, 6, 7),
+      },
+    ]);
+    const [asked] = web.asked;
+    assert.equal(asked?.url.pathname, '/searx/search');
+    assert.deepEqual(Object.fromEntries(asked?.url.searchParams ?? []), {
+      q: 'tides (site:a.example OR site:b.example) -site:c.example',
+      format: 'json',
+      engines: 'wikipedia,ddg',
+      categories: 'general',
+      language: 'de',
+      time_range: 'week',
+      pageno: '1',
+    });
+    assert.equal(asked?.headers.authorization, 'Bearer k');
   });
 
   it('is asked for more pages until there is enough, and keeps what it has where one is refused', async () => {
     for (const refused of [4, 3]) {
-      const web = await startWeb(({ url }, response) => {
+      await using web = await startWeb(({ url }, response) => {
         const page = Number(url.searchParams.get('pageno'));
         if (page === refused) sendJson(response, {}, 429);
         else sendJson(response, answerOf(`https://a.example/${page}`));
       });
-      try {
-        const provider = createSearxng({ name: 's', url: web.url, fetch: web.fetch });
-        const { results } = await provider.search(queryOf({ resultsMax: 9 }), NEVER);
-        assert.equal(results.length, refused === 3 ? 2 : 3);
-        assert.equal(web.asked.length, 3, 'no more pages than are asked for at most');
-      } finally {
-        await web.close();
-      }
+      const provider = createSearxng({ name: 's', url: web.url, fetch: web.fetch });
+      const { results } = await provider.search(queryOf({ resultsMax: 9 }), NEVER);
+      assert.equal(results.length, refused === 3 ? 2 : 3);
+      assert.equal(web.asked.length, 3, 'no more pages than are asked for at most');
     }
   });
 });

@@ -29,51 +29,43 @@ const clock = { now: () => Date.UTC(2026, 2, 4, 12), monotonic: () => 0 };
 
 describe('Tavily', () => {
   it('is posted the query with its key, and asked for news where dates matter', async () => {
-    const web = await startWeb((_asked, response) => sendJson(response, ANSWER));
-    try {
-      const provider = createTavily({ name: 't', url: web.url, fetch: web.fetch, apiKey: 'tvly-1', clock });
-      const demands = { freshnessDays: 2, sites: ['https://News.example/'], blockedSites: ['b.example'] };
-      const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50, ...demands }), NEVER);
-      assert.deepEqual(results, [
-        {
-          title: 'Tides today',
-          url: 'https://news.example/tides',
-          siteName: '',
-          icon: 'https://news.example/favicon.ico',
-          passage: 'High at noon.',
-          publishedAt: Date.UTC(2026, 2, 2, 8),
-        },
-        { title: '', url: 'https://b.example/', siteName: '', icon: '', passage: '' },
-      ]);
-      const [asked] = web.asked;
-      assert.deepEqual(
-        [asked?.method, asked?.url.pathname, asked?.headers.authorization],
-        ['POST', '/search', 'Bearer tvly-1'],
-      );
-      assert.deepEqual(JSON.parse(asked?.body ?? ''), {
-        query: 'tides',
-        max_results: 20,
-        include_favicon: true,
-        include_domains: ['news.example'],
-        exclude_domains: ['b.example'],
-        topic: 'news',
-        start_date: '2026-03-02',
-      });
-    } finally {
-      await web.close();
-    }
+    await using web = await startWeb((_asked, response) => sendJson(response, ANSWER));
+    const provider = createTavily({ name: 't', url: web.url, fetch: web.fetch, apiKey: 'tvly-1', clock });
+    const demands = { freshnessDays: 2, sites: ['https://News.example/'], blockedSites: ['b.example'] };
+    const { results } = await provider.search(queryOf({ text: 'tides', resultsMax: 50, ...demands }), NEVER);
+    assert.deepEqual(results, [
+      {
+        title: 'Tides today',
+        url: 'https://news.example/tides',
+        siteName: '',
+        icon: 'https://news.example/favicon.ico',
+        passage: 'High at noon.',
+        publishedAt: Date.UTC(2026, 2, 2, 8),
+      },
+      { title: '', url: 'https://b.example/', siteName: '', icon: '', passage: '' },
+    ]);
+    const [asked] = web.asked;
+    assert.deepEqual(
+      [asked?.method, asked?.url.pathname, asked?.headers.authorization],
+      ['POST', '/search', 'Bearer tvly-1'],
+    );
+    assert.deepEqual(JSON.parse(asked?.body ?? ''), {
+      query: 'tides',
+      max_results: 20,
+      include_favicon: true,
+      include_domains: ['news.example'],
+      exclude_domains: ['b.example'],
+      topic: 'news',
+      start_date: '2026-03-02',
+    });
   });
 
   it('is asked for nothing else where the query demands nothing', async () => {
-    const web = await startWeb((_asked, response) => sendJson(response, ANSWER));
-    try {
-      await createTavily({ name: 't', url: web.url, fetch: web.fetch, apiKey: 'k' }).search(
-        queryOf({ text: 'a' }),
-        NEVER,
-      );
-      assert.deepEqual(JSON.parse(web.asked[0]?.body ?? ''), { query: 'a', max_results: 10, include_favicon: true });
-    } finally {
-      await web.close();
-    }
+    await using web = await startWeb((_asked, response) => sendJson(response, ANSWER));
+    await createTavily({ name: 't', url: web.url, fetch: web.fetch, apiKey: 'k' }).search(
+      queryOf({ text: 'a' }),
+      NEVER,
+    );
+    assert.deepEqual(JSON.parse(web.asked[0]?.body ?? ''), { query: 'a', max_results: 10, include_favicon: true });
   });
 });
