@@ -1,7 +1,8 @@
 import type { Config } from '../config/config.ts';
 import type { Ids } from '../core/id.ts';
-import type { Research, ResearchRuns } from '../core/research.ts';
+import type { Research, ResearchBudget, ResearchRuns } from '../core/research.ts';
 import type { Log } from '../core/telemetry.ts';
+import type { ResearchWriter } from '../generation/research/research.ts';
 import type { JobHandlers } from '../jobs/handler.ts';
 import { researchJob } from '../jobs/kinds/research.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -12,6 +13,14 @@ import { startResearchSweep } from '../resources/research/sweep.ts';
 import { createResearchWork } from '../resources/research/work.ts';
 import { createRunBell } from '../resources/responses/run-bell.ts';
 import type { Store } from '../store/store.ts';
+
+/** Of the configuration, what one run is held to. */
+export const researchLimits = ({
+  research: { queries, pages, tokens, minutes, writer },
+}: Pick<Config, 'research'>): { readonly budget: ResearchBudget; readonly writer: ResearchWriter } => ({
+  budget: { queries, pages, tokens, minutes },
+  writer,
+});
 
 export interface OpenResearchNeeds {
   readonly config: Pick<Config, 'research'>;

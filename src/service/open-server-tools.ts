@@ -10,6 +10,7 @@ import type { Lease } from '../engines/registry.ts';
 import type { CountPrompt } from '../generation/count-prompt.ts';
 import type { Generate } from '../generation/generation.ts';
 import { createExamine } from '../generation/server-tools/examine.ts';
+import type { Examine } from '../generation/server-tools/examine.ts';
 import { createGenerateWithServerTools } from '../generation/server-tools/generate-with-server-tools.ts';
 import type { Clock } from '../lib/clock.ts';
 import { DOWNLOADS_PATH } from '../resources/files/links.ts';
@@ -49,6 +50,7 @@ export interface OpenedServerTools {
   readonly search: Search;
   /** Documents of the local index as it has them, other pages from where they are. */
   readonly readPage: ReadPage;
+  readonly examine: Examine;
   /** What is there to use, as it is known now. */
   readonly report: () => readonly ToolReport[];
   /** Attacks the sandbox of programs, so that it is known whether it holds before anybody asks. Never throws. */
@@ -75,6 +77,7 @@ export async function openServerTools(needs: ServerToolsNeeds): Promise<OpenedSe
     around: (generate) =>
       createGenerateWithServerTools({ generate, examine, search, readPage, code, ...callerFiles, clock, newId }),
     search,
+    examine,
     readPage: createReadDocument({ store, readPage }),
     report: () => [
       { tool: 'web search', state: 'on', detail: config.search.providers.map(({ type }) => type).join(', ') },

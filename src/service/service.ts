@@ -29,6 +29,7 @@ import type { Ledger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
 import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
+import { createResearch } from '../generation/research/research.ts';
 import { createCountWithServerTools } from '../generation/server-tools/count-with-server-tools.ts';
 import { createTokenize } from '../generation/tokenize.ts';
 import { detectLanguage } from '../generation/translation/detect-language.ts';
@@ -98,7 +99,7 @@ import { openBatches } from './open-batches.ts';
 import { openDeployments } from './open-deployments.ts';
 import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
-import { openResearch } from './open-research.ts';
+import { openResearch, researchLimits } from './open-research.ts';
 import { openVocabularies } from './open-vocabularies.ts';
 import { openServerTools } from './open-server-tools.ts';
 import { openSpeech } from './open-speech.ts';
@@ -136,7 +137,7 @@ export interface Parts {
   /** What the metrics of all processes are, where this is one of several. */
   readonly exposeAll: Meter['expose'];
   readonly jobTiming: Partial<JobTiming>;
-  /** What deep research does; without it there is none. */
+  /** What deep research does. */
   readonly research: Research;
   /** Who works at jobs. */
   readonly jobHandlers: JobHandlers;
@@ -151,6 +152,8 @@ export interface ListenAddress {
 
 export interface Service {
   readonly keys: Keys;
+  /** For whoever waits in this process; those of callers are jobs. */
+  readonly research: Research;
   /** Opens the sockets; requests are answered from here on, with 503 while a model is not there yet. */
   listen(): Promise<readonly ListenAddress[]>;
   /** The first key, made at the first start; undefined when keys exist and its file is gone. */
@@ -308,9 +311,19 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     sweeps,
   });
 
-  const research =
-    overrides.research &&
-    openResearch({ config, store, research: overrides.research, jobBell, ids: systemIds, clock, log, sweeps });
+  const { search, readPage, examine } = serverTools;
+  const research = openResearch({
+    config,
+    store,
+    research:
+      overrides.research ??
+      createResearch({ generate: generateText, examine, tokenize, search, readPage, clock, ...researchLimits(config) }),
+    jobBell,
+    ids: systemIds,
+    clock,
+    log,
+    sweeps,
+  });
 
   const interfaces = [
     'chat',
@@ -319,6 +332,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     'responses',
     'native',
     'translation',
+    'research',
     'embeddings',
     'rerank',
     'speech',
@@ -333,7 +347,10 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
   const endpoints: readonly Endpoint[] = [
     chatCompletions(asking),
     completions(asking),
-    textGeneration(asking),
+    textGeneration({
+      ...asking,
+      research: { research: research.research, runs: research.runs, streamPlan: config.research.streamPlan },
+    }),
     multimodalGeneration(asking),
     messagesCreate(asking),
     countTokens({ countPrompt, catalogue: () => catalogue, strict }),
@@ -416,7 +433,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
     ...batchJobs,
     extract: extractJob({ store, blobs, extract, ids: systemIds, clock }),
     ...transcriptions.jobs,
-    ...research?.jobs,
+    ...research.jobs,
     response: responseJob({
       background,
       bell: runBell,
@@ -451,6 +468,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
 
   return {
     keys,
+    research: research.research,
     sharing: {
       log,
       quotas,
@@ -514,7 +532,7 @@ export async function createService(config: Config, overrides: Partial<Parts> = 
       await retention.close();
       await batches.close();
       await transcriptions.close();
-      await research?.close();
+      await research.close();
       await pastEvents?.close();
       await directory.close();
       await files.close();

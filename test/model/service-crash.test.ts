@@ -88,7 +88,7 @@ test(
       };
       assert.equal(models.find(({ model }) => model === 'broken')?.state, 'failing');
       assert.equal(models.find(({ model }) => model === 'svc-plus')?.state, 'ready');
-      assert.equal(models.find(({ model }) => model === 'svc-deep-research')?.state, 'off');
+      assert.equal(models.find(({ model }) => model === 'svc-deep-research')?.state, 'ready');
     } finally {
       await parley.stop();
       await rm(dirname(broken), { recursive: true });

@@ -42,7 +42,7 @@ describe('a running service', () => {
     );
     assert.match(output, /Chat completions +on/);
     assert.match(output, /Messages +on/);
-    assert.match(output, /Deep research +off +not served by this version/);
+    assert.match(output, /Deep research +on/);
     assert.match(output, /Reranking +off +No reranking model is configured/);
     assert.match(output, /China \(Beijing\)/);
     assert.equal(output.split(parley.key).length, 2, 'the key stands there once');
