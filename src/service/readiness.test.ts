@@ -62,5 +62,5 @@ test('what a model chooses on a path of others is on when there is one', async (
   };
   assert.deepEqual(await stateWith([translating], 'Translation'), ['on', undefined]);
   assert.deepEqual(await stateWith([], 'Translation'), ['off', 'no model of this service is for it']);
-  assert.deepEqual(await stateWith([translating], 'Deep research'), ['off', 'no model of this service is for it']);
+  assert.deepEqual(await stateWith([translating], 'Deep research'), ['off', 'not served by this version']);
 });
