@@ -163,16 +163,21 @@ result + 1`;
 
   test('what a program leaves behind does nothing before the next one', async () => {
     const [container, other] = await Promise.all([bench.open(), bench.open()]);
+    // The clock of what is left ticks while its program may run; how soon it is stopped is the machine's matter, so the
+    // longest silence is looked at and not the last tick.
     const left = `import asyncio, time
 seen = []
-asyncio.get_event_loop().call_later(0.01, lambda: seen.append(time.monotonic()))`;
+def tick():
+    seen.append(time.monotonic())
+    asyncio.get_event_loop().call_later(0.01, tick)
+tick()`;
     assert.equal((await container.run(left, forever)).error, undefined);
     await other.run('import time; time.sleep(1)', forever);
     const { value } = await container.run(
-      `began = time.monotonic()\nwhile not seen: await asyncio.sleep(0.01)\nbegan - seen[0]`,
+      `await asyncio.sleep(0.1)\nmax(b - a for a, b in zip(seen, seen[1:]))`,
       forever,
     );
-    assert.ok(Number(value) < 0.7, value);
+    assert.ok(Number(value) > 0.7, value);
     container.release();
     other.release();
   });
