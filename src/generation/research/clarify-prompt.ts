@@ -3,34 +3,59 @@ import { asDataLine } from '../server-tools/as-data.ts';
 import { says } from '../server-tools/decision-turns.ts';
 import type { OwnLanguage, Topic } from './topic.ts';
 
-/** Short, with examples: the smallest model of the catalogue does as they do. */
-export const clarifyPrompt = ({ topic, language }: Topic): readonly Message[] => [
-  says('system', TASKS[language]),
-  ...EXAMPLES[language].flatMap(([asked, question]) => [says('user', asked), says('assistant', question)]),
-  says('user', asDataLine(topic)),
-];
-
-const TASKS: Readonly<Record<OwnLanguage, string>> = {
-  en: 'A user names a topic to be researched. Do not answer it. Ask back, in the language of the user, one short question about what the report should be about: which aspects, time or purpose.',
-  zh: '用户提出一个调研主题。不要回答主题本身。请用用户的语言反问一个简短的问题，弄清报告的侧重点：关注哪些方面、什么时间范围或什么用途。',
+/** Ours, for the smallest model of the catalogue: it does as the last examples do, so a question stands last among them. */
+export const clarifyPrompt = ({ topic, language }: Topic): readonly Message[] => {
+  const { task, label, examples } = WORDS[language];
+  return [
+    says('system', task),
+    ...examples.flatMap(([asked, question]) => [says('user', `${label}${asked}`), says('assistant', question)]),
+    says('user', `${label}${asDataLine(topic)}`),
+  ];
 };
 
-const EXAMPLES: Readonly<Record<OwnLanguage, readonly (readonly [topic: string, question: string])[]>> = {
-  en: [
-    [
-      'Electric buses in cities',
-      'Which side of electric buses matters most to you: costs, batteries and charging, or experience of particular cities? And for which period or region?',
+interface Words {
+  readonly task: string;
+  readonly label: string;
+  readonly examples: readonly (readonly [topic: string, question: string])[];
+}
+
+const WORDS: Readonly<Record<OwnLanguage, Words>> = {
+  en: {
+    task: 'A user names a topic of a report. Do not answer. Ask the user one question, in the language of the topic: which aspects, which time or region, or for what purpose.',
+    label: 'Topic: ',
+    examples: [
+      [
+        'Electric buses in cities',
+        'Which side of electric buses matters most to you: costs, batteries and charging, or experience of particular cities? And for which period or region?',
+      ],
+      [
+        'Compare two languages for a server',
+        'What should the comparison of the two languages look at: speed, tools, or how easy they are to learn? And what kind of server is it for?',
+      ],
+      [
+        'Wie haben sich die Preise von Wohnungen verändert?',
+        'Welche Seite der Preise von Wohnungen interessiert Sie: Miete, Kauf oder die Gründe? Und welches Land und welcher Zeitraum?',
+      ],
+      [
+        'Testing code with mocks',
+        'Which part of testing code with mocks do you need: first steps, its features, or its limits? And what will you use the report for?',
+      ],
+      [
+        'Why do birds migrate, and how do they find their way?',
+        'Which side of bird migration interests you most: its causes, how birds find their way, or one kind of bird? And is the report for laypeople or for specialists?',
+      ],
     ],
-    [
-      'How do vaccines work?',
-      'Are you interested in vaccines in general or in one kind of them, and should the report be for laypeople or for specialists?',
+  },
+  zh: {
+    task: '用户提出一个报告的主题。不要回答主题本身。请用一个简短的问题反问用户：关注哪些方面、什么时间或地区、什么用途。',
+    label: '主题：',
+    examples: [
+      [
+        '城市中的电动公交车',
+        '您最关心电动公交车的哪个方面：成本、电池与充电，还是某些城市的实际经验？需要侧重哪个时间段或地区？',
+      ],
+      ['疫苗是如何起作用的？', '您想了解疫苗的总体原理，还是某一类疫苗？报告是面向普通读者还是专业人士？'],
+      ['太阳能的前景与问题', '关于太阳能的前景与问题，您更关注技术、成本还是政策？需要侧重哪个国家或时间段？'],
     ],
-  ],
-  zh: [
-    [
-      '城市中的电动公交车',
-      '您最关心电动公交车的哪个方面：成本、电池与充电，还是某些城市的实际经验？需要侧重哪个时间段或地区？',
-    ],
-    ['疫苗是如何起作用的？', '您想了解疫苗的总体原理，还是某一类疫苗？报告是面向普通读者还是专业人士？'],
-  ],
+  },
 };

@@ -1,4 +1,5 @@
-import { claimsOf, isUnspaced } from '../citations/claims.ts';
+import { claimsOf, isUnspaced, vocabularyOf } from '../citations/claims.ts';
+import type { Topic } from './topic.ts';
 
 /** Ours: words of a short query, and characters in writing without blanks. */
 const KEY_WORDS_MAX = 3;
@@ -10,6 +11,36 @@ export function keyTerms(text: string): string {
   const chosen = new Set(ranked(text).slice(0, KEY_WORDS_MAX));
   return ranked(text, { isInOrder: true })
     .filter((word) => chosen.has(word))
+    .join(' ');
+}
+
+/**
+ * A query that a model worded, each word once: a small one goes on and on with its last. One that names neither what the
+ * topic is about nor half of its key terms gets these before it.
+ */
+export function queryAbout({ topic }: Pick<Topic, 'topic'>, query: string): string {
+  const stated = vocabularyOf(query).words;
+  return eachWordOnce(isAbout(topic, stated) ? query : `${keyTerms(topic)} ${query}`);
+}
+
+function isAbout(topic: string, stated: ReadonlySet<string>): boolean {
+  if (isUnspaced(topic)) return !claimsOf(keyTerms(topic)).words.isDisjointFrom(stated);
+  const terms = ranked(topic)
+    .slice(0, KEY_WORDS_MAX)
+    .map((term) => claimsOf(term).words.isSubsetOf(stated));
+  return terms[0] !== false || terms.filter((isStated) => isStated).length * 2 >= terms.length;
+}
+
+function eachWordOnce(text: string): string {
+  const known = new Set<string>();
+  return text
+    .split(/\s+/)
+    .filter((word) => {
+      const key = word.toLowerCase();
+      const isKnown = known.has(key);
+      known.add(key);
+      return !isKnown;
+    })
     .join(' ');
 }
 

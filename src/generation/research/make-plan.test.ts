@@ -28,9 +28,10 @@ describe('a plan', () => {
       const { title, sections } = await planOf(answer);
       assert.equal(title, 'Scottish lighthouses');
       assert.deepEqual(
-        sections.slice(0, 2).map(({ heading, query }) => [heading, query]),
+        sections.slice(0, 3).map(({ heading, query }) => [heading, query]),
         [
-          ['Builders', 'Stevenson lighthouses'],
+          ['Overview', 'The history of lighthouses in Scotland'],
+          ['Builders', 'history lighthouses Scotland Stevenson'],
           ['Keepers', 'keepers of Scotland'],
         ],
       );
@@ -45,7 +46,7 @@ describe('a plan', () => {
       }),
     );
     assert.equal(title, '"The towers" of Scotland');
-    assert.equal(sections[0]?.heading, 'Builders');
+    assert.equal(sections[1]?.heading, 'Builders');
     assert.ok(!sections.some(({ heading, query }) => heading === 'Others' || query === 'lamps'));
   });
 

@@ -9,6 +9,7 @@ import { parseLoosely } from '../server-tools/ask-form.ts';
 import { asDataLine } from '../server-tools/as-data.ts';
 import { queryKey, usableQuery } from '../server-tools/usable-query.ts';
 import { headingOf } from './heading.ts';
+import { queryAbout } from './key-terms.ts';
 import type { Plan, PlanSection, Spent } from './kept.ts';
 import type { AskModel } from './model-run.ts';
 import { titleOf, withOwnSections } from './own-plan.ts';
@@ -35,7 +36,7 @@ export async function makePlan(
     },
     context,
   );
-  const { title, sections } = readPlan(text);
+  const { title, sections } = readPlan(text, topic);
   return {
     plan: {
       title: title ?? titleOf(topic),
@@ -53,7 +54,10 @@ export async function makePlan(
 const SECTIONS_SHARE_MIN = 0.75;
 
 /** Also of an answer that was cut, or that words stand around: every whole section counts. */
-function readPlan(text: string): { readonly title: string | undefined; readonly sections: readonly PlanSection[] } {
+function readPlan(
+  text: string,
+  topic: Topic,
+): { readonly title: string | undefined; readonly sections: readonly PlanSection[] } {
   const whole = fieldsOf(parseLoosely(text));
   const parts = Array.isArray(whole['sections'])
     ? whole['sections']
@@ -62,15 +66,15 @@ function readPlan(text: string): { readonly title: string | undefined; readonly 
   const title = whole['title'] ?? (quoted === undefined ? undefined : parseLoosely(quoted));
   return {
     title: typeof title === 'string' ? headingOf(asDataLine(title), RESEARCH_TITLE_CHARS_MAX) : undefined,
-    sections: parts.flatMap((part) => readSection(part) ?? []),
+    sections: parts.flatMap((part) => readSection(part, topic) ?? []),
   };
 }
 
-function readSection(value: unknown): PlanSection | undefined {
+function readSection(value: unknown, topic: Topic): PlanSection | undefined {
   const { heading, goal, query } = fieldsOf(value);
   if (typeof heading !== 'string') return undefined;
   const named = headingOf(asDataLine(heading), RESEARCH_HEADING_CHARS_MAX);
-  const usable = usableQuery(typeof query === 'string' ? asDataLine(query) : '');
+  const usable = typeof query === 'string' ? usableQuery(queryAbout(topic, asDataLine(query))) : undefined;
   if (named === undefined || usable === undefined) return undefined;
   const aim = typeof goal === 'string' ? asDataLine(goal).slice(0, RESEARCH_GOAL_CHARS_MAX).toWellFormed() : '';
   return { heading: named, goal: aim, query: usable };

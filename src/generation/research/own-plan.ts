@@ -31,8 +31,11 @@ export function withOwnSections(
     headings.add(queryKey(named));
     all.push({ heading: named, goal: '', query: usable });
   }
-  return all;
+  // What the topic is comes before its parts.
+  return all.toSorted((a, b) => Number(isOverview(b, topic)) - Number(isOverview(a, topic)));
 }
+
+const isOverview = ({ heading }: PlanSection, { language }: Topic): boolean => heading === ASPECTS[language][0];
 
 function* ownSections({ topic, answer, language }: Topic): Generator<{ heading: string; query: string }> {
   const asked = shortQuery(topic);

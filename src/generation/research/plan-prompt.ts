@@ -6,10 +6,10 @@ import { exchange, says } from '../server-tools/decision-turns.ts';
 import type { Plan } from './kept.ts';
 import type { OwnLanguage, Topic } from './topic.ts';
 
-/** Ours, for the smallest model of the catalogue: an example says more to it than a description. */
+/** Ours, for the smallest model of the catalogue: it plans as many parts as the examples have. */
 export const planPrompt = (topic: Topic, sections: number): readonly Message[] => [
   says('system', TASKS[topic.language](sections)),
-  ...exchange(askOf(EXAMPLES[topic.language].topic), EXAMPLES[topic.language].plan),
+  ...EXAMPLES[topic.language].flatMap((example) => exchange(askOf(example.topic), planOf(example, sections))),
   says('user', askOf(topic)),
 ];
 
@@ -31,56 +31,112 @@ const TASKS: Readonly<Record<OwnLanguage, (sections: number) => string>> = {
     `你为调研报告拟定计划：一个标题和 ${sections} 个不同的章节。小标题是简短的名词短语，不作任何论断。每个章节有一个目标和一条包含主题关键词的网络检索词。使用用户的语言。只输出 JSON。`,
 };
 
-const EXAMPLES: Readonly<Record<OwnLanguage, { readonly topic: AskedTopic; readonly plan: Plan }>> = {
-  en: {
-    topic: {
-      topic: 'Electric buses in cities',
-      asked: 'Which side matters most to you: costs, charging or experience of cities?',
-      answer: 'Costs and charging, in Europe.',
-      language: 'en',
-    },
-    plan: {
-      title: 'Electric buses in European cities',
+interface Example {
+  readonly topic: AskedTopic;
+  readonly title: string;
+  /** As many as a plan may have; fewer are shown where fewer are asked for. */
+  readonly sections: readonly (readonly [heading: string, goal: string, query: string])[];
+}
+
+const EXAMPLES: Readonly<Record<OwnLanguage, readonly Example[]>> = {
+  en: [
+    {
+      topic: {
+        topic: 'Wooden high-rise buildings',
+        asked: 'Which side matters most to you: costs, safety or experience of builders?',
+        answer: 'Costs and fire safety, in Europe.',
+        language: 'en',
+      },
+      title: 'Wooden high-rise buildings in Europe',
       sections: [
-        {
-          heading: 'Purchase and operating costs',
-          goal: 'Find what electric buses cost compared with diesel buses',
-          query: 'electric bus cost compared with diesel bus Europe',
-        },
-        {
-          heading: 'Charging infrastructure',
-          goal: 'Find how and where electric buses are charged',
-          query: 'electric bus depot charging opportunity charging',
-        },
-        {
-          heading: 'Experience of cities',
-          goal: 'Find what cities with electric buses report',
-          query: 'European cities electric bus fleet experience',
-        },
+        [
+          'Costs of construction',
+          'Find what wooden high-rises cost compared with concrete',
+          'wooden high-rise construction cost Europe',
+        ],
+        ['Fire safety', 'Find how wooden high-rises are protected from fire', 'wooden high-rise fire safety'],
+        [
+          'Experience of builders',
+          'Find what those say who built wooden high-rises',
+          'wooden high-rise builders experience',
+        ],
+        ['Materials', 'Find which kinds of timber are used', 'wooden high-rise cross-laminated timber'],
+        ['Carbon balance', 'Find how much carbon a wooden high-rise stores', 'wooden high-rise carbon balance'],
+        [
+          'Rules of building',
+          'Find which rules limit the height of wooden buildings',
+          'wooden high-rise building code height Europe',
+        ],
       ],
     },
-  },
-  zh: {
-    topic: {
-      topic: '城市中的电动公交车',
-      asked: '您最关心哪个方面：成本、充电还是城市经验？',
-      answer: '成本和充电，欧洲的情况。',
-      language: 'zh',
-    },
-    plan: {
-      title: '欧洲城市的电动公交车',
+    {
+      topic: {
+        topic: 'Testing code with Mockito',
+        asked: 'Which part do you need: first steps, its features, or its limits?',
+        answer: 'No preference.',
+        language: 'en',
+      },
+      title: 'Testing code with Mockito',
       sections: [
-        {
-          heading: '购置与运营成本',
-          goal: '了解电动公交车与柴油公交车的成本比较',
-          query: '电动公交车 成本 柴油公交车 比较',
-        },
-        { heading: '充电设施', goal: '了解电动公交车如何充电', query: '电动公交车 充电站 充电方式' },
-        { heading: '城市的经验', goal: '了解使用电动公交车的城市的经验', query: '欧洲 城市 电动公交车 运营 经验' },
+        ['Creating mocks', 'Find how mocks are created with Mockito', 'Mockito create mock annotation'],
+        ['Stubbing of methods', 'Find how Mockito decides what a mock returns', 'Mockito stubbing when thenReturn'],
+        ['Verification of calls', 'Find how calls of a mock are checked', 'Mockito verify method calls'],
+        [
+          'Configuration',
+          'Find how Mockito is set up and which options it has',
+          'Mockito configuration options extension',
+        ],
+        ['Limits', 'Find what Mockito cannot mock', 'Mockito limitations final static methods'],
+        ['Alternatives', 'Find which other libraries there are and how they differ', 'Mockito compared with EasyMock'],
       ],
     },
-  },
+    {
+      topic: {
+        topic: 'How were lighthouses lit, and who kept them?',
+        asked: 'Which time interests you most: antiquity, the nineteenth century or today?',
+        answer: 'No preference.',
+        language: 'en',
+      },
+      title: 'Light and keepers of lighthouses',
+      sections: [
+        ['Lamps and fuels', 'Find what was burnt in lighthouses', 'lighthouse lamp fuel oil'],
+        ['Lenses', 'Find how lenses made the light of lighthouses stronger', 'lighthouse Fresnel lens'],
+        ['Work of the keepers', 'Find what lighthouse keepers had to do', 'lighthouse keeper duties'],
+        [
+          'Families and wages',
+          'Find how lighthouse keepers lived and what they were paid',
+          'lighthouse keeper family wages',
+        ],
+        ['Automation', 'Find when and why lighthouses lost their keepers', 'lighthouse automation last keepers'],
+        ['Preservation', 'Find what old lighthouses are used for', 'lighthouse preservation museum'],
+      ],
+    },
+  ],
+  zh: [
+    {
+      topic: {
+        topic: '木结构高层建筑',
+        asked: '您最关心哪个方面：成本、安全还是建造经验？',
+        answer: '成本和防火，欧洲的情况。',
+        language: 'zh',
+      },
+      title: '欧洲的木结构高层建筑',
+      sections: [
+        ['建造成本', '了解木结构高层建筑与混凝土建筑的成本比较', '木结构高层建筑 建造成本'],
+        ['防火安全', '了解木结构高层建筑如何防火', '木结构高层建筑 防火'],
+        ['建造经验', '了解建造者的经验', '木结构高层建筑 建造 经验'],
+        ['材料', '了解使用哪些木材', '木结构高层建筑 交叉层压木材'],
+        ['碳平衡', '了解木结构建筑储存多少碳', '木结构高层建筑 碳平衡'],
+        ['建筑法规', '了解哪些法规限制木结构建筑的高度', '木结构高层建筑 法规 高度 欧洲'],
+      ],
+    },
+  ],
 };
+
+const planOf = ({ title, sections }: Example, count: number): Plan => ({
+  title,
+  sections: sections.slice(0, count).map(([heading, goal, query]) => ({ heading, goal, query })),
+});
 
 export function planSchema(sections: number): JsonSchema {
   const text = (maxLength: number): JsonSchema => ({ type: 'string', minLength: 1, maxLength });
@@ -90,7 +146,7 @@ export function planSchema(sections: number): JsonSchema {
       title: text(RESEARCH_TITLE_CHARS_MAX),
       sections: {
         type: 'array',
-        minItems: 1,
+        minItems: Math.ceil(sections / 2),
         maxItems: sections,
         items: {
           type: 'object',

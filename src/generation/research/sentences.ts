@@ -13,12 +13,13 @@ export function sentencesOf(line: string): readonly string[] {
   return sentences;
 }
 
-/** The mark of a report, as `[[3]]`, before what ends the sentence. */
+/** The mark of a report, as `[[3]]`, before what ends the sentence; what closes there closes before the mark. */
 export function withMark(sentence: string, index: number): string {
   const end = endOfStop(sentence);
-  const [before, stop] = [sentence.slice(0, end), sentence.slice(end)];
+  const stop = sentence.slice(end);
+  const before = sentence.slice(0, end) + stop.replaceAll(NO_CLOSING, '');
   const gap = UNSPACED_END.test(before) ? '' : ' ';
-  return `${before}${gap}[[${index}]]${stop}`;
+  return `${before}${gap}[[${index}]]${stop.replaceAll(CLOSING, '')}`;
 }
 
 /** Sentences in a row: writing that needs no blank behind a full stop gets none. */
@@ -26,4 +27,6 @@ export const joined = (sentences: readonly string[]): string =>
   sentences.map((sentence, at) => (at === 0 || FULL_END.test(sentences[at - 1] ?? '') ? '' : ' ') + sentence).join('');
 
 const UNSPACED_END = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}）」』”》]$/u;
+const CLOSING = /["'”’»)」』）*_]/g;
+const NO_CLOSING = /[^"'”’»)」』）*_]/g;
 const FULL_END = /[。！？｡]["'”’»)」』）]*$/;
