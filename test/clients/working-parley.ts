@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { playedEngines } from '../../src/service/__fixtures__/played-engines.ts';
-import { openSearchIndex } from '../../src/service/open-search-index.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Service } from '../../src/service/service.ts';
+import { fillIndex } from '../fill-index.ts';
 import type { Parley } from './harness.ts';
 import { callOf } from './script.ts';
 
@@ -95,13 +95,6 @@ async function withInterpreter(open: (level: 'strict' | 'basic') => Promise<Serv
   const basic = await open('basic');
   await basic.prepareTools();
   return basic;
-}
-
-/** As `parley index add` does it. */
-async function fillIndex(config: ReturnType<typeof loadConfig>['config'], sources: readonly string[]): Promise<void> {
-  const index = await openSearchIndex(config, { environment: {}, log: LOG });
-  await index.operator.add({ sources }, { signal: AbortSignal.timeout(60_000) });
-  await index.close();
 }
 
 const QUESTIONER = '<|im_start|>user\n';
