@@ -9,6 +9,7 @@ import { createService } from '../../src/service/service.ts';
 import { makeCorpus } from '../corpus.ts';
 import { fillIndex } from '../fill-index.ts';
 import type { Parley } from './harness.ts';
+import { parleyHere } from './parley-here.ts';
 
 export interface CorpusParley extends Parley {
   /** What the model was given to read, run by run. */
@@ -47,21 +48,14 @@ export async function startCorpusParley(): Promise<CorpusParley> {
   const quiet = () => undefined;
   const info = (line: string, facts: Facts = {}): void => void lines.push({ ...facts, line });
   const service = await createService(config, { engines, log: { info, warn: quiet, error: quiet } });
-  const [listening] = await service.listen();
-  const address = listening?.url ?? '';
+  const stop = async () => {
+    await service.close();
+    await rm(data, { recursive: true });
+  };
   return {
+    ...(await parleyHere(service, { data, stop })),
     prompts,
     lines,
     read: ({ url }) => readFile(join(data, decodeURIComponent(url.replace(/^parley-index:/, ''))), 'utf8'),
-    address,
-    baseUrl: `${address}/compatible-mode/v1`,
-    key: (await service.firstKey())?.secret ?? '',
-    data,
-    pid: process.pid,
-    output: () => '',
-    async stop() {
-      await service.close();
-      await rm(data, { recursive: true });
-    },
   };
 }

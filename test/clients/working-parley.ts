@@ -9,6 +9,7 @@ import { createService } from '../../src/service/service.ts';
 import type { Service } from '../../src/service/service.ts';
 import { fillIndex } from '../fill-index.ts';
 import type { Parley } from './harness.ts';
+import { parleyHere } from './parley-here.ts';
 import { callOf } from './script.ts';
 
 const quiet = () => undefined;
@@ -65,23 +66,16 @@ export async function startWorkingParley(): Promise<WorkingParley> {
   const service = await withInterpreter((level) =>
     createService({ ...config, codeInterpreter: { ...config.codeInterpreter, level } }, { engines, log: LOG }),
   );
-  const [listening] = await service.listen();
-  const address = listening?.url ?? '';
+  const stop = async () => {
+    await service.close();
+    web.close();
+    web.closeAllConnections();
+    await rm(data, { recursive: true });
+  };
   return {
+    ...(await parleyHere(service, { data, stop })),
     ada: { url: `${site}/ada`, title: 'Ada Lovelace', passage: PASSAGE },
     prompts,
-    address,
-    baseUrl: `${address}/compatible-mode/v1`,
-    key: (await service.firstKey())?.secret ?? '',
-    data,
-    pid: process.pid,
-    output: () => '',
-    async stop() {
-      await service.close();
-      web.close();
-      web.closeAllConnections();
-      await rm(data, { recursive: true });
-    },
   };
 }
 
