@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
@@ -12,7 +13,7 @@ import { firstAnswer } from './first-answer.ts';
 import { createModelsReload } from './reload-models.ts';
 import { noteServer } from './server-note.ts';
 import { tellStart } from './tell-start.ts';
-import { SIGNAL_ECHO_MS } from './until-interrupted.ts';
+import { abortOnSignals } from './until-interrupted.ts';
 
 export interface ServeNeeds {
   readonly load: (flags: Readonly<Record<string, unknown>>) => LoadedConfig;
@@ -35,7 +36,8 @@ export function serveCommand({ load, env, stdout }: ServeNeeds): Command {
       const create = config.workers > 1 ? createPrimary : createService;
       const service = await create(config, { environment: env });
       const stop = new AbortController();
-      const stopped = onSignals(stop);
+      const stopped = once(stop.signal, 'abort');
+      abortOnSignals(stop, 'The service is stopping.');
       try {
         const addresses = await service.listen();
         const note = await noteServer(config.data, addresses[0]?.url ?? '');
@@ -76,22 +78,6 @@ async function prepare(service: Service, signal: AbortSignal, stdout: ProgressSt
     return;
   }
   printer.end();
-}
-
-function onSignals(stop: AbortController): Promise<void> {
-  return new Promise((resolve) => {
-    let firstAt = 0;
-    const onSignal = (): void => {
-      const now = performance.now();
-      if (stop.signal.aborted && now - firstAt < SIGNAL_ECHO_MS) return;
-      if (stop.signal.aborted) process.exit(130);
-      firstAt = now;
-      stop.abort(new ServiceError('cancelled', 'The service is stopping.'));
-      resolve();
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-  });
 }
 
 /** Models are read again on SIGHUP and when the file changes. */

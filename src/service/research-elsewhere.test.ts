@@ -1,92 +1,217 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../test/until.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { RegionId } from '../core/region.ts';
 import { createService } from './service.ts';
 import type { Service } from './service.ts';
 
-// Deep research is served on one path; on each other one its model is refused as one that is not for it.
+// Deep research is served on one path, as a stream and in one region; everywhere else its model is refused.
 
+const MODEL = 'qwen-deep-research';
+const GENERATION = '/api/v1/services/aigc/text-generation/generation';
 const STREAMED = { 'x-dashscope-sse': 'enable' };
+const PATIENCE = { withinMs: 20_000 };
 
 const messages = [{ role: 'user', content: 'Lighthouses' }];
 
-const COMPATIBLE: Readonly<Record<string, object>> = {
-  '/compatible-mode/v1/chat/completions': { messages },
-  '/v1/chat/completions': { messages, stream: true },
-  '/compatible-mode/v1/completions': { prompt: 'Lighthouses' },
-  '/compatible-mode/v1/responses': { input: 'Lighthouses' },
-  '/v1/responses': { input: 'Lighthouses', background: true, store: true },
-  '/compatible-mode/v1/responses/input_tokens': { input: 'Lighthouses' },
-  '/compatible-mode/v1/embeddings': { input: 'Lighthouses' },
-  '/compatible-api/v1/reranks': { query: 'Lighthouses', documents: ['a'] },
-};
+type Asked = readonly [path: string, fields: object];
 
-const MESSAGES: Readonly<Record<string, object>> = {
-  '/apps/anthropic/v1/messages': { messages, max_tokens: 9 },
-  '/apps/anthropic/v1/messages/count_tokens': { messages },
-};
+const COMPATIBLE: readonly Asked[] = [
+  ['/compatible-mode/v1/chat/completions', { messages }],
+  ['/v1/chat/completions', { messages, stream: true }],
+  ['/v1/chat/completions', { messages, translation_options: { source_lang: 'auto', target_lang: 'English' } }],
+  ['/compatible-mode/v1/completions', { prompt: 'Lighthouses' }],
+  ['/v1/completions', { prompt: 'Light', suffix: 's' }],
+  ['/compatible-mode/v1/responses', { input: 'Lighthouses' }],
+  ['/v1/responses', { input: 'Lighthouses', background: true, store: true }],
+  ['/v1/responses', { input: 'Lighthouses', stream: true }],
+  ['/api/v2/apps/protocols/compatible-mode/v1/responses', { input: 'Lighthouses' }],
+  ['/compatible-mode/v1/responses/input_tokens', { input: 'Lighthouses' }],
+  ['/compatible-mode/v1/embeddings', { input: 'Lighthouses' }],
+  ['/compatible-api/v1/reranks', { query: 'Lighthouses', documents: ['a'] }],
+];
 
-const NATIVE: Readonly<Record<string, object>> = {
-  '/api/v1/services/aigc/multimodal-generation/generation': { input: { messages } },
-  '/api/v1/services/embeddings/text-embedding/text-embedding': { input: { texts: ['Lighthouses'] } },
-  '/api/v1/services/rerank/text-rerank/text-rerank': { input: { query: 'Lighthouses', documents: ['a'] } },
-  '/api/v1/services/audio/asr/transcription': { input: { file_urls: ['https://example.com/a.wav'] } },
-};
+const MESSAGES: readonly Asked[] = [
+  ['/apps/anthropic/v1/messages', { messages, max_tokens: 9 }],
+  ['/apps/anthropic/v1/messages', { messages, max_tokens: 9, stream: true }],
+  ['/apps/anthropic/v1/messages/count_tokens', { messages }],
+];
+
+const NATIVE: readonly Asked[] = [
+  ['/api/v1/services/aigc/multimodal-generation/generation', { input: { messages } }],
+  ['/api/v1/services/embeddings/text-embedding/text-embedding', { input: { texts: ['Lighthouses'] } }],
+  ['/api/v1/services/rerank/text-rerank/text-rerank', { input: { query: 'Lighthouses', documents: ['a'] } }],
+  ['/api/v1/services/audio/asr/transcription', { input: { file_urls: ['https://example.com/a.wav'] } }],
+];
+
+/** What error bodies of compatible interfaces say, beside the request's id. */
+interface Told {
+  readonly error: { readonly message: string; readonly type: string; readonly param: string; readonly code: string };
+  readonly request_id: string;
+}
+
+interface LineAnswer {
+  readonly status_code: number;
+  readonly body: unknown;
+}
 
 describe('a deep research model', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-research-'));
+  const at = new Map<RegionId, { readonly url: string; readonly secret: string }>();
   let service: Service | undefined;
-  let url = '';
-  let key = '';
 
   before(async () => {
     const quiet = () => undefined;
-    const env = { PARLEY_DATA: folder, PARLEY_PORT: '0', PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
-    service = await createService(loadConfig({ env }).config, { log: { info: quiet, warn: quiet, error: quiet } });
-    const [address] = await service.listen();
-    url = address?.url ?? '';
-    key = (await service.firstKey())?.secret ?? '';
+    writeFileSync(join(folder, 'parley.yaml'), 'regions: {cn-beijing: {port: 0}, ap-southeast-1: {port: 0}}\n');
+    const env = { PARLEY_DATA: folder, PARLEY_ENGINE_KIND: 'scripted', PARLEY_HUB_URL: 'off' };
+    const options = { log: { info: quiet, warn: quiet, error: quiet }, jobTiming: { renewMs: 50, lookMs: 50 } };
+    service = await createService(loadConfig({ env }).config, options);
+    for (const { region, url } of await service.listen()) {
+      const draft = { region, workspace: 'primary', name: '', expiresAt: undefined };
+      at.set(region, { url, secret: (await service.keys.create(draft)).secret });
+    }
   });
   after(async () => {
     await service?.close();
     rmSync(folder, { recursive: true });
   });
 
-  const post = async (path: string, fields: object, headers: Readonly<Record<string, string>> = {}) => {
-    const response = await fetch(url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ model: 'qwen-deep-research', ...fields }),
-    });
+  const ask = async (path: string, init: RequestInit = {}, region: RegionId = 'cn-beijing'): Promise<Response> => {
+    const { url, secret } = at.get(region) ?? assert.fail();
+    return await fetch(url + path, { ...init, headers: { ...init.headers, authorization: `Bearer ${secret}` } });
+  };
+  const post = async (
+    path: string,
+    fields: object,
+    { headers = {}, region }: { readonly headers?: Record<string, string>; readonly region?: RegionId } = {},
+  ) => {
+    const body = JSON.stringify({ model: MODEL, ...fields });
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
+    const response = await ask(path, init, region);
+    assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
     return { status: response.status, body: (await response.json()) as unknown };
   };
+  const assertCompatible = (body: unknown): void => {
+    const { error, request_id: id } = body as Told;
+    const { message, ...rest } = error;
+    assert.match(message, /^Unsupported model qwen-deep-research for /);
+    assert.deepEqual(rest, { type: 'invalid_request_error', param: 'model', code: 'model_not_supported' });
+    assert.ok(id);
+  };
 
-  for (const [path, fields] of Object.entries(COMPATIBLE)) {
-    test(`is refused at ${path}`, async () => {
+  for (const [path, fields] of COMPATIBLE) {
+    test(`is refused at ${path}, asked for ${Object.keys(fields).join(', ')}`, async () => {
       const { status, body } = await post(path, fields);
       assert.equal(status, 404);
-      assert.partialDeepStrictEqual(body, { error: { code: 'model_not_supported', param: 'model' } });
+      assertCompatible(body);
     });
   }
 
-  for (const [path, fields] of Object.entries(MESSAGES)) {
-    test(`is refused at ${path}`, async () => {
+  test('is refused for transcriptions, and not among the models there', async () => {
+    const form = new FormData();
+    form.append('model', MODEL);
+    form.append('file', new Blob(['RIFF']), 'a.wav');
+    for (const response of [
+      await ask('/v1/audio/transcriptions', { method: 'POST', body: form }),
+      await ask(`/v1/models/${MODEL}`),
+    ]) {
+      assert.equal(response.status, 404);
+      assertCompatible(await response.json());
+    }
+    assert.doesNotMatch(await (await ask('/v1/models')).text(), /deep-research/);
+  });
+
+  for (const [path, fields] of MESSAGES) {
+    test(`is refused at ${path}, asked for ${Object.keys(fields).join(', ')}`, async () => {
       const { status, body } = await post(path, fields);
       assert.equal(status, 404);
       assert.partialDeepStrictEqual(body, { type: 'error', error: { type: 'not_found_error' } });
+      assert.match(JSON.stringify(body), /Unsupported model qwen-deep-research for the messages interface/);
     });
   }
 
-  for (const [path, fields] of Object.entries(NATIVE)) {
+  for (const [path, fields] of NATIVE) {
     test(`is refused at ${path}`, async () => {
       const headers = path.endsWith('/transcription') ? { 'x-dashscope-async': 'enable' } : STREAMED;
-      const { status, body } = await post(path, fields, headers);
+      const { status, body } = await post(path, fields, { headers });
       assert.equal(status, 404);
       assert.partialDeepStrictEqual(body, { code: 'ModelNotFound' });
       assert.match(JSON.stringify(body), /Unsupported model qwen-deep-research/);
     });
   }
+
+  test('cannot be deployed: it is no model there', async () => {
+    for (const name of [MODEL, 'svc-deep-research']) {
+      const { status, body } = await post('/api/v1/deployments', { model_name: name, capacity: 1, suffix: 'own' });
+      assert.equal(status, 404);
+      assert.partialDeepStrictEqual(body, { code: 'NotFound', message: `Model: ${name} not found!` });
+    }
+  });
+
+  test('is refused in the lines of a batch, which is completed', async () => {
+    const line = (custom_id: string, model: string) =>
+      JSON.stringify({ custom_id, method: 'POST', url: '/v1/chat/completions', body: { model, messages } });
+    const form = new FormData();
+    form.append('purpose', 'batch');
+    form.append('file', new Blob([`${line('a', MODEL)}\n${line('b', MODEL)}\n`]), 'in.jsonl');
+    const { id: file } = (await (await ask('/v1/files', { method: 'POST', body: form })).json()) as { id: string };
+    const wish = { input_file_id: file, endpoint: '/v1/chat/completions', completion_window: '24h' };
+    const { id } = (await post('/v1/batches', wish)).body as { id: string };
+    const batch = await until('the end of the batch', PATIENCE, async () => {
+      const now = (await (await ask(`/v1/batches/${id}`)).json()) as { status: string; error_file_id: string };
+      return now.status === 'completed' ? now : undefined;
+    });
+    assert.partialDeepStrictEqual(batch, { request_counts: { total: 2, completed: 0, failed: 2 } });
+    const errors = (await (await ask(`/v1/files/${batch.error_file_id}/content`)).text()).trimEnd().split('\n');
+    const lines = errors.map((text) => JSON.parse(text) as { custom_id: string; error: object; response: LineAnswer });
+    assert.deepEqual(
+      lines.map(({ custom_id, response }) => [custom_id, response.status_code]),
+      [
+        ['a', 404],
+        ['b', 404],
+      ],
+    );
+    for (const { error, response } of lines) {
+      assertCompatible(response.body);
+      assert.partialDeepStrictEqual(error, { code: 'model_not_supported' });
+    }
+  });
+
+  test('is refused in other regions, whatever is asked and however', async () => {
+    for (const headers of [STREAMED, {}]) {
+      const { status, body } = await post(GENERATION, { input: { messages } }, { headers, region: 'ap-southeast-1' });
+      assert.equal(status, 403);
+      assert.partialDeepStrictEqual(body, {
+        code: 'AccessDenied',
+        message:
+          'Access denied. The model `qwen-deep-research` is not offered in Singapore (ap-southeast-1); it is offered in China (Beijing) (cn-beijing).',
+      });
+    }
+    const { status, body } = await post('/v1/chat/completions', { messages }, { region: 'ap-southeast-1' });
+    assert.equal(status, 404);
+    assertCompatible(body);
+  });
+
+  test('is refused on its own path without a stream, and as a task', async () => {
+    const plain = await post(GENERATION, { input: { messages } });
+    assert.equal(plain.status, 400);
+    assert.partialDeepStrictEqual(plain.body, { code: 'InvalidParameter' });
+    assert.match(
+      JSON.stringify(plain.body),
+      /"message":"This model only support stream mode, please enable the stream/,
+    );
+    const task = await post(GENERATION, { input: { messages } }, { headers: { 'x-dashscope-async': 'enable' } });
+    assert.equal(task.status, 403);
+    assert.partialDeepStrictEqual(task.body, { code: 'AccessDenied' });
+  });
+
+  test('has its tokens counted, as each model of the native interface', async () => {
+    const { status, body } = await post('/api/v1/tokenizer', { input: { prompt: 'Lighthouses' } });
+    assert.equal(status, 200);
+    assert.partialDeepStrictEqual(body, { usage: { input_tokens: 1 } });
+  });
 });

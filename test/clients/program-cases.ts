@@ -23,6 +23,8 @@ export interface Cases {
    * each of these: `assertPublished`. It talks to nothing else then.
    */
   readonly published?: readonly string[];
+  /** What is looked at here when the program has ended, by its title; its Parleys still serve. */
+  readonly afterwards?: Readonly<Record<string, () => void | Promise<void>>>;
 }
 
 /** A program of another language. */
@@ -38,7 +40,7 @@ export interface Program {
 export function describeProgramCases(
   title: string,
   program: Program,
-  { cases, models, parleys = { '': {} }, published }: Cases,
+  { cases, models, parleys = { '': {} }, published, afterwards = {} }: Cases,
 ): void {
   const skip = program.lacks ?? (models.map(lacksModel).find((reason) => reason !== false) || false);
 
@@ -75,6 +77,13 @@ export function describeProgramCases(
       await ended;
       assert.deepEqual(strangers, []);
     });
+
+    for (const [name, look] of Object.entries(afterwards)) {
+      test(name, async () => {
+        await ended;
+        await look();
+      });
+    }
 
     if (published) {
       test('is told nothing but what has its published shape', { skip: lacksPublishedShapes }, async () => {

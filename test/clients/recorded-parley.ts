@@ -6,8 +6,11 @@ export interface RecordedParley extends Parley {
 }
 
 /** A Parley whose address is that of a recorder before it. */
-export async function startRecordedParley(options?: ParleyOptions): Promise<RecordedParley> {
-  const parley = await startParley(options);
+export const startRecordedParley = async (options?: ParleyOptions): Promise<RecordedParley> =>
+  await recorded(await startParley(options));
+
+/** The same Parley, behind a recorder that ends with it. */
+export async function recorded(parley: Parley): Promise<RecordedParley> {
   const recorder = await startRecorder(parley.address);
   return {
     ...parley,

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { playedEngines } from '../../src/service/__fixtures__/played-engines.ts';
-import { openSearchIndex } from '../../src/service/open-search-index.ts';
 import { createService } from '../../src/service/service.ts';
 import type { Service } from '../../src/service/service.ts';
+import { fillIndex } from '../fill-index.ts';
 import type { Parley } from './harness.ts';
+import { parleyHere } from './parley-here.ts';
 import { callOf } from './script.ts';
 
 const quiet = () => undefined;
@@ -65,23 +66,16 @@ export async function startWorkingParley(): Promise<WorkingParley> {
   const service = await withInterpreter((level) =>
     createService({ ...config, codeInterpreter: { ...config.codeInterpreter, level } }, { engines, log: LOG }),
   );
-  const [listening] = await service.listen();
-  const address = listening?.url ?? '';
+  const stop = async () => {
+    await service.close();
+    web.close();
+    web.closeAllConnections();
+    await rm(data, { recursive: true });
+  };
   return {
+    ...(await parleyHere(service, { data, stop })),
     ada: { url: `${site}/ada`, title: 'Ada Lovelace', passage: PASSAGE },
     prompts,
-    address,
-    baseUrl: `${address}/compatible-mode/v1`,
-    key: (await service.firstKey())?.secret ?? '',
-    data,
-    pid: process.pid,
-    output: () => '',
-    async stop() {
-      await service.close();
-      web.close();
-      web.closeAllConnections();
-      await rm(data, { recursive: true });
-    },
   };
 }
 
@@ -95,13 +89,6 @@ async function withInterpreter(open: (level: 'strict' | 'basic') => Promise<Serv
   const basic = await open('basic');
   await basic.prepareTools();
   return basic;
-}
-
-/** As `parley index add` does it. */
-async function fillIndex(config: ReturnType<typeof loadConfig>['config'], sources: readonly string[]): Promise<void> {
-  const index = await openSearchIndex(config, { environment: {}, log: LOG });
-  await index.operator.add({ sources }, { signal: AbortSignal.timeout(60_000) });
-  await index.close();
 }
 
 const QUESTIONER = '<|im_start|>user\n';

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import type { RequestContext } from '../../core/context.ts';
 import type { Research, ResearchBudget, ResearchContext, ResearchRequest, ResearchStep } from '../../core/research.ts';
 import { RESEARCH_PLAN_QUERIES_MAX } from '../../core/limits.ts';
@@ -75,6 +76,8 @@ export function createResearch(needs: ResearchNeeds): Research {
           // Counted also where whoever takes it asks for no other.
           state = after(state, keptOf(step));
           yield step;
+          // Without a model that is waited for, steps are work from end to end: what is told of one goes out before the next.
+          await turnOfOthers();
         }
       } finally {
         logSpent(state, { budget, minutes: work.minutes() }, context);

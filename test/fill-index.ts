@@ -1,0 +1,12 @@
+import type { Config } from '../src/config/config.ts';
+import { openSearchIndex } from '../src/service/open-search-index.ts';
+
+const quiet = () => undefined;
+
+/** Puts files, folders and addresses into the local index of this configuration, as `parley index add` does. */
+export async function fillIndex(config: Config, sources: readonly string[]): Promise<void> {
+  const log = { info: quiet, warn: quiet, error: quiet };
+  const index = await openSearchIndex(config, { environment: {}, log });
+  await index.operator.add({ sources }, { signal: AbortSignal.timeout(120_000) });
+  await index.close();
+}
