@@ -88,6 +88,24 @@ test('silence is filled with messages, before the first event too, and ids count
   assert.deepEqual(checkPhases(framesOf(`${text}\n\n`), { step: 2 }), []);
 });
 
+test('a question that the model is long in asking is waited for with messages', async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  async function* question(): AsyncGenerator<readonly ResearchEvent[]> {
+    yield [{ type: 'question', text: 'Which?' }];
+    yield [{ type: 'end', reason: 'stop' }];
+  }
+  const clarify = async (): Promise<Batches> => {
+    await asked;
+    return question();
+  };
+  await using front = await start({ clarify }, 5);
+  using peer = connectRaw(front.port, request(FIRST));
+  assert.match(await peer.until('KeepAlive'), /^HTTP\/1\.1 200 OK/);
+  resolve();
+  const text = await peer.until('"fininshed":true');
+  assert.deepEqual(checkPhases(framesOf(`${text}\n\n`), { step: 1 }), []);
+});
+
 test('what is refused has its own status, and what fails later is told in the stream', async () => {
   const full = new ServiceError('rate-limited', 'Two runs at once are enough.');
   const failing: Batches = { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(full) }) };

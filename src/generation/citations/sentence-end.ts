@@ -28,6 +28,8 @@ function lineEnd(text: string): number | undefined {
 
 function proseEnd(text: string, isLast: boolean): number | undefined {
   for (const { 0: found, index } of text.matchAll(STOPS)) {
+    // There it is cut anyway.
+    if (index > CITED_SENTENCE_CHARS_MAX) return undefined;
     if (found === '\n') return index + 1;
     const behind = index + found.length;
     const isFull = FULL_STOP.test(found);
@@ -59,10 +61,17 @@ const FULL_STOP = /^[。！？｡]/;
 
 /** A number of a list, an initial, or a word that is written so. */
 const isAbbreviation = (before: string, found: string): boolean =>
-  found.startsWith('.') && !found.startsWith('..') && ABBREVIATION.test(before);
+  found.startsWith('.') &&
+  !found.startsWith('..') &&
+  (ABBREVIATION.test(before.slice(-ABBREVIATION_CHARS_MAX)) || LIST_NUMBER.test(before));
+
+/** Beyond: the letter before an abbreviation is not seen, and what is longer is none. */
+const ABBREVIATION_CHARS_MAX = 12;
+
+const LIST_NUMBER = /^\s*\d{1,3}$/;
 
 const ABBREVIATION =
-  /(?:^\s*\d{1,3}|(?<![\p{L}\p{N}])(?:\p{L}|(?:\p{L}\.)+\p{L}|mr|mrs|ms|dr|prof|st|jr|sr|vs|no|nr|ca|bzw|etc|approx|fig|inc|ltd|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec))$/iu;
+  /(?:(?<![\p{L}\p{N}])(?:\p{L}|mr|mrs|ms|dr|prof|st|jr|sr|vs|no|nr|ca|bzw|etc|approx|fig|inc|ltd|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec))$/iu;
 
 function behindMarks(text: string, from: number): number {
   let end = from;

@@ -30,4 +30,10 @@ describe('what a page is about', () => {
   it('is not the topic for its commonest word, where no page has another one', () => {
     assert.deepEqual(fitOf('A property by the sea.', 'Another property by the lake.'), ['other', 'other']);
   });
+
+  it('takes no time out of a page of one word', () => {
+    const started = performance.now();
+    fitOf('é'.repeat(40_000), 'Property testing with fast-check.');
+    assert.ok(performance.now() - started < 1_500);
+  });
 });

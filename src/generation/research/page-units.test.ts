@@ -41,4 +41,13 @@ describe('what a report could say of a page', () => {
     assert.ok(unit?.context.includes('28 metres'));
     assert.ok((unit?.context.length ?? 0) <= 1_200);
   });
+
+  // Whoever has a page may write it so that a look at it takes the whole service's time.
+  for (const piece of ['1.', 'a.', 'A.b ', '[', '![', '[[a]', ' ', '**a ', '__a ', '<!--', '.', '`', '(', '[a]('])
+    it(`takes no time out of a page of ${JSON.stringify(piece)}`, () => {
+      const text = `A${piece.repeat(40_000 / piece.length)}`;
+      const started = performance.now();
+      pageUnits(`${text}z. The mill at Gouda was built of red brick in 1832.`);
+      assert.ok(performance.now() - started < 1_500, `${performance.now() - started} ms`);
+    });
 });

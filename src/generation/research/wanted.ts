@@ -45,9 +45,11 @@ function subjectOf(text: string): ReadonlyMap<string, number> {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Words that a hyphen makes one. */
+/** Words that a hyphen makes one. Of bounded length: a word without an end would be looked through from each of its letters. */
 export const compoundsOf = (text: string): ReadonlySet<string> =>
-  new Set((text.match(/\p{L}[\p{L}\p{N}]*(?:-[\p{L}\p{N}]+)+/gu) ?? []).map((word) => word.toLowerCase()));
+  new Set(
+    (text.match(/\p{L}[\p{L}\p{N}]{0,40}(?:-[\p{L}\p{N}]{1,40}){1,8}/gu) ?? []).map((word) => word.toLowerCase()),
+  );
 
 const ANYTHING = vocabularyOf(
   'how what which why who explain describe compare overview feature use method limit example background performance risk work way thing handle kind type different best good',

@@ -86,7 +86,8 @@ function createRoom({
   };
   const post = (sent: unknown, headers: Record<string, string> = SSE, of = textGeneration) =>
     of(needs).handle({ body: sent, params: {}, query: new URLSearchParams(), headers }, context);
-  return { post, clarified, opened, heard, context };
+  const begin = async (...asked: Parameters<typeof post>): Promise<void> => void (await bytesOf(await post(...asked)));
+  return { post, begin, clarified, opened, heard, context };
 }
 
 const framesOf = (bytes: string) => createSseParser({ sizeMax: 1_000_000 }).push(bytes);
@@ -137,39 +138,39 @@ test('a report has one of two sizes, asked for at the top or in the parameters',
     [{ parameters: { output_format: summary } }, 'summary'],
     [{ output_format: summary, parameters: { output_format: summary } }, 'summary'],
   ] as const) {
-    const { post, opened } = createRoom();
-    await post(body(ANSWERED, more));
+    const { begin, opened } = createRoom();
+    await begin(body(ANSWERED, more));
     assert.equal(opened[0]?.request.reportSize, size);
   }
 });
 
 test('a text may be a list of texts, and a prompt is what was said last', async () => {
-  const { post, opened, clarified } = createRoom();
-  await post(body([...ANSWERED.slice(0, 2), user([{ text: 'That of ' }, { type: 'text', text: 'Brenwick' }])]));
-  await post(body(ANSWERED));
-  await post({ model: 'qwen-deep-research', input: { messages: ANSWERED.slice(0, 2), prompt: 'That of Brenwick' } });
+  const { begin, opened, clarified } = createRoom();
+  await begin(body([...ANSWERED.slice(0, 2), user([{ text: 'That of ' }, { type: 'text', text: 'Brenwick' }])]));
+  await begin(body(ANSWERED));
+  await begin({ model: 'qwen-deep-research', input: { messages: ANSWERED.slice(0, 2), prompt: 'That of Brenwick' } });
   assert.deepEqual(opened[1], opened[0]);
   assert.deepEqual(opened[2], opened[0]);
-  await post({ model: 'qwen-deep-research', input: { prompt: 'Lighthouses' } });
+  await begin({ model: 'qwen-deep-research', input: { prompt: 'Lighthouses' } });
   assert.equal(clarified.length, 1);
 });
 
 test('half a character is none', async () => {
-  const { post, clarified } = createRoom();
-  await post(body([user('a\ud800')]));
+  const { begin, clarified } = createRoom();
+  await begin(body([user('a\ud800')]));
   assert.deepEqual(clarified[0]?.messages[0]?.content, [{ type: 'text', text: 'a\ufffd' }]);
 });
 
 test('requests are alike where they ask the same, whatever else they say', async () => {
-  const { post, opened } = createRoom();
-  await post(body(ANSWERED));
-  await post(body(ANSWERED, { user: 'me', parameters: { temperature: 1, incremental_output: true } }));
-  await post(body(ANSWERED, { output_format: 'model_detailed_report' }), { 'x-svc-sse': 'enable' });
-  await post({ ...body(ANSWERED), model: 'svc-deep-research' });
-  await post(body(ANSWERED, { output_format: 'model_summary_report' }));
-  await post(body([...ASKED, assistant('Which ones?'), user('Those of Brenwick')]));
+  const { begin, opened } = createRoom();
+  await begin(body(ANSWERED));
+  await begin(body(ANSWERED, { user: 'me', parameters: { temperature: 1, incremental_output: true } }));
+  await begin(body(ANSWERED, { output_format: 'model_detailed_report' }), { 'x-svc-sse': 'enable' });
+  await begin({ ...body(ANSWERED), model: 'svc-deep-research' });
+  await begin(body(ANSWERED, { output_format: 'model_summary_report' }));
+  await begin(body([...ASKED, assistant('Which ones?'), user('Those of Brenwick')]));
   // The same characters, otherwise divided.
-  await post(body([user('LighthousesWhich'), assistant(' ones?'), user('That of Brenwick')]));
+  await begin(body([user('LighthousesWhich'), assistant(' ones?'), user('That of Brenwick')]));
   const [first, second, third, ...others] = opened.map(({ likeness }) => likeness);
   assert.match(first ?? '', /^[0-9a-f]{64}$/);
   assert.equal(second, first);
@@ -348,8 +349,11 @@ test('the multimodal path does no research', async () => {
 
 test('what cannot be begun is refused before the head', async () => {
   const refusal = new ServiceError('rate-limited', 'Two runs at once are enough.');
-  for (const messages of [ASKED, ANSWERED])
-    await assert.rejects(createRoom({ refusal }).post(body(messages)), { kind: 'rate-limited' });
+  for (const messages of [ASKED, ANSWERED]) {
+    const reply = await createRoom({ refusal }).post(body(messages));
+    assert.equal(reply.type, 'stream');
+    await assert.rejects(reply.batches[Symbol.asyncIterator]().next(), { kind: 'rate-limited' });
+  }
 });
 
 test('who leaves lets go of a run, and its connection ends a question', async () => {

@@ -11,6 +11,7 @@ import { generationTexts } from '../generation/schema.ts';
 import { decodeResearch } from './decode.ts';
 import { ignoredFields } from './ignored-fields.ts';
 import { likenessOf } from './likeness.ts';
+import { openedWhenRead } from './opened-when-read.ts';
 import { ResearchBody } from './schema.ts';
 import { researchStream } from './stream.ts';
 import type { ResearchStreamOptions } from './stream.ts';
@@ -43,9 +44,9 @@ export async function research(
   const request = decodeResearch(model, wire, entry);
   const isQuestion = request.messages.length === 1;
   context.log.add({ researchStep: isQuestion ? 1 : 2 });
-  const batches = isQuestion
-    ? await asking.clarify(request, context)
-    : await runs.open({ request, likeness: likenessOf(request) }, context);
+  const batches = openedWhenRead(() =>
+    isQuestion ? asking.clarify(request, context) : runs.open({ request, likeness: likenessOf(request) }, context),
+  );
   const headers = ignoredHeader([...ignoredFields(wire), ...unknown]);
   return stream(batches, researchStream({ streamPlan }, context.requestId), headers);
 }
