@@ -5,6 +5,7 @@ import { RESEARCH_QUESTION_TOKENS_MAX } from '../../core/limits.ts';
 import type { ResearchEvent, ResearchRequest } from '../../core/research.ts';
 import type { Generate } from '../generation.ts';
 import { clarifyPrompt } from './clarify-prompt.ts';
+import { NOTHING_SPENT, sumOfSpent } from './kept.ts';
 import { requestOf } from './model-run.ts';
 import { topicOf } from './topic.ts';
 
@@ -37,19 +38,28 @@ async function* questionEvents(batches: AsyncIterable<readonly GenerationEvent[]
   let isText = false;
   let hasBegun = false;
   let reason: FinishReason = 'stop';
+  let spent = NOTHING_SPENT;
   for await (const batch of batches) {
     const pieces: string[] = [];
     let end: Extract<GenerationEvent, { type: 'end' }> | undefined;
     for (const event of batch) {
+      if (event.type === 'start') spent = { inputTokens: event.inputTokens, outputTokens: 0 };
       if (event.type === 'block-start') isText = event.block.type === 'text';
-      if (event.type === 'block-delta' && isText) pieces.push(event.text);
+      if (event.type === 'block-delta') {
+        spent = sumOfSpent(spent, { inputTokens: 0, outputTokens: event.tokens ?? 0 });
+        if (isText) pieces.push(event.text);
+      }
       if (event.type === 'choice-end') ({ reason } = event);
       if (event.type === 'end') end = event;
     }
     const piece = pieces.join('');
     const text: string = hasBegun ? piece : piece.trimStart();
     hasBegun ||= text !== '';
-    if (text !== '') yield [{ type: 'question', text }];
+    if (text !== '')
+      yield [
+        { type: 'usage', ...spent },
+        { type: 'question', text },
+      ];
     if (!end) continue;
     if (!hasBegun) return;
     const { promptTokens, completionTokens } = end.usage;

@@ -28,8 +28,10 @@ describe('the question back', () => {
     const text = events.map((event) => (event.type === 'question' ? event.text : '')).join('');
     assert.equal(text, 'Which time do you mean?');
     assert.deepEqual(events.at(-1), { type: 'end', reason: 'stop' });
-    const usage = events.find((event) => event.type === 'usage');
-    assert.ok(usage && usage.inputTokens > 20 && usage.outputTokens >= 5);
+    const [first, last] = events.filter((event) => event.type === 'usage');
+    assert.ok(last && last.inputTokens > 20 && last.outputTokens >= 5);
+    // Also with the words themselves.
+    assert.deepEqual([events[0], first], [last, last]);
     assert.equal(study.queries.length, 0);
   });
 
