@@ -2,8 +2,8 @@
 export const REPORT_STYLE = `
 :root {
   --paper: #fdfcf9; --raised: #f1ede3; --ink: #211e1a; --soft: #6a645b; --rule: #e3ddd1; --accent: #17607a; --glow: #fff1c4;
-  --text: Charter, 'Bitstream Charter', 'Iowan Old Style', 'Source Serif 4', 'Noto Serif', Georgia, serif;
-  --plain: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Helvetica Neue', Arial, sans-serif;
+  --text: Charter, 'Bitstream Charter', 'Iowan Old Style', 'Source Serif 4', 'Noto Serif', Georgia, 'Songti SC', 'Noto Serif CJK SC', 'Source Han Serif SC', serif;
+  --plain: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Helvetica Neue', Arial, 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif;
 }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #16181b; --raised: #22262b; --ink: #e3dfd7; --soft: #9c968b; --rule: #30343a; --accent: #86c5da; --glow: #3d3820; }

@@ -165,6 +165,13 @@ describe('parley research', () => {
     }
   });
 
+  it('leaves all open in the language of the question', async () => {
+    const research = playResearch();
+    await run(['鲸鱼为什么唱歌？', '--out', '-'], { research });
+    const said = research.asked.at(-1)?.request.messages.map(textOf).at(-1);
+    assert.equal(said, '没有特别的要求。');
+  });
+
   it('writes a file under its own name, in one format where the name says which', async () => {
     await run([...QUESTION, '--out', join(folder, 'whales.html')]);
     await run([...QUESTION, '--out', join(folder, 'deep', 'whales')]);

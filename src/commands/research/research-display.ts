@@ -1,6 +1,6 @@
 import type { ResearchEvent, ResearchSite } from '../../core/research.ts';
 import { createRedraw, type WatchStream } from '../watch.ts';
-import { counted, countWords, formatCount, formatElapsed, hostOf, oneLine } from './describe.ts';
+import { counted, countWords, formatCount, formatElapsed, hostOf, indexNameOf, oneLine } from './describe.ts';
 import type { ResearchRecord } from './record.ts';
 import { createSectionWatch } from './section-watch.ts';
 
@@ -71,7 +71,8 @@ export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNe
     learned = undefined;
   };
   const site = ({ number, title, url }: ResearchSite): void => {
-    const host = oneLine(hostOf(url));
+    const named = title.includes(indexNameOf(url)) ? '' : indexNameOf(url);
+    const host = oneLine([hostOf(url), named].filter((part) => part !== '').join(': '));
     const name = fit(oneLine(title) || 'Without a title', 10 + host.length);
     say(`     ${dim(`[${number}]`)} ${name}  ${dim(host)}`.trimEnd());
   };
