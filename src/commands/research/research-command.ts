@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Research } from '../../core/research.ts';
+import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Every } from '../../lib/every.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
@@ -28,8 +29,9 @@ export interface ResearchCommandNeeds {
   /**
    * Opens models, search and pages of the effective configuration; no server has to run.
    * @param flags Options of the command and of those above it, by name.
+   * @param warn Of what goes wrong and ends nothing.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<OpenResearch>;
+  readonly open: (flags: Readonly<Record<string, unknown>>, warn: Log['warn']) => Promise<OpenResearch>;
   /** Undefined: nobody is there to answer. */
   readonly ask: AskPerson | undefined;
   readonly clock: Clock;
@@ -56,6 +58,9 @@ interface ResearchOptions {
 
 /** The research model of the shipped catalogue. */
 const RESEARCH_MODEL = 'svc-deep-research';
+
+const NOTHING_FOUND =
+  'Nothing was found that could be reported. `parley index search "..."` shows what the local index has of a question.';
 
 /** Ours, in ms: between two looks at the time. */
 const TICK_MS = 1_000;
@@ -101,7 +106,7 @@ async function look(needs: ResearchCommandNeeds, { question, options, flags }: L
   try {
     // Closing is part of it: what a signal ends is ended in order.
     return await untilStopped('Stopped. Nothing was written.', async (signal) => {
-      const opened = await needs.open(flags);
+      const opened = await needs.open(flags, display.warn);
       try {
         const record = await runResearch(
           {
@@ -148,6 +153,7 @@ async function hand(
   target: ReportTarget,
   record: ResearchRecord,
 ): Promise<void> {
+  if (record.references.length === 0) stderr.write(`${NOTHING_FOUND}\n`);
   if (record.isCutShort) stderr.write(`${reportWords(undefined).cutShort}\n`);
   if (target.type === 'stdout') return void (await isTaken(stdout, reportMarkdown(record)));
   const markdown = reportMarkdown(record);
