@@ -44,8 +44,9 @@ article > :first-child { margin-top: 1.7rem; }
 article p { text-wrap: pretty; hanging-punctuation: first allow-end; orphans: 3; widows: 3; }
 .remark { color: var(--soft); font-style: italic; }
 article p + p { margin-top: 0.95em; }
+.question:lang(zh), .remark:lang(zh), h4:lang(zh) { font-style: normal; }
 
-.mark { font: 500 0.66em/0 var(--plain); vertical-align: baseline; position: relative; top: -0.46em; margin-inline-start: 0.08em; font-variant-numeric: tabular-nums; }
+.mark { font: 500 0.66em/0 var(--plain); vertical-align: baseline; position: relative; top: -0.46em; margin-inline-start: 0.2em; font-variant-numeric: tabular-nums; }
 .mark a { padding: 0.18em 0.34em; border-radius: 0.5em; background: var(--raised); text-decoration: none; scroll-margin-block: 40vh; }
 .mark a:hover, .mark a:target { background: var(--accent); color: var(--paper); }
 
