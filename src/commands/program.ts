@@ -69,7 +69,7 @@ export function createProgram({ env, stdin, stdout, stderr }: ProcessLike): Comm
       stderr,
     }),
     researchCommand({
-      open: (flags) => openResearchRunner(load(flags).config, { environment: env }),
+      open: (flags, warn) => openResearchRunner(load(flags).config, { environment: env, warn }),
       ask: createAskPerson({ stdin, stderr }),
       clock: systemClock,
       every,

@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { createDecodeAudio } from '../audio/decode-audio.ts';
 import { createReplaceableCatalogue } from '../catalogue/catalogue.ts';
 import { familyOf } from '../catalogue/families/families.ts';
@@ -14,20 +12,17 @@ import { ServiceError } from '../core/error.ts';
 import { systemIds } from '../core/id.ts';
 import type { RegionId } from '../core/region.ts';
 import type { Research } from '../core/research.ts';
-import type { Log, Meter } from '../core/telemetry.ts';
+import type { Meter } from '../core/telemetry.ts';
 import { createExtract } from '../documents/extract.ts';
 import { createAnswerCheck } from '../generation/answer-check.ts';
 import { openAdmission } from '../generation/admission.ts';
-import type { Admission } from '../generation/admission.ts';
 import { createCountPrompt } from '../generation/count-prompt.ts';
 import { createDeploymentAdmission } from '../generation/deployment-admission.ts';
 import { createEmbed } from '../generation/embed.ts';
 import { createFitHistory } from '../generation/fit-history.ts';
 import { createGenerate } from '../generation/generate.ts';
 import { logOnlyLedger } from '../generation/ledger.ts';
-import type { Ledger } from '../generation/ledger.ts';
 import { createQuotas } from '../generation/quotas.ts';
-import type { Quotas } from '../generation/quotas.ts';
 import { createRank } from '../generation/rank.ts';
 import { createResearch } from '../generation/research/research.ts';
 import { createCountWithServerTools } from '../generation/server-tools/count-with-server-tools.ts';
@@ -37,9 +32,7 @@ import { createWithDocuments } from '../generation/with-documents.ts';
 import { createTranslate } from '../generation/translation/translate.ts';
 import { createHttp } from '../http/server.ts';
 import { extractJob } from '../jobs/kinds/extract.ts';
-import { createFile } from '../lib/durable-file.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { Clock } from '../lib/clock.ts';
 import { present } from '../lib/present.ts';
 import { chatCompletions } from '../protocols/compatible/chat-completions/endpoint.ts';
 import { completions } from '../protocols/compatible/completions/endpoint.ts';
@@ -63,8 +56,6 @@ import { textRerank } from '../protocols/native/rerank/endpoint.ts';
 import { textEmbedding } from '../protocols/native/text-embedding/endpoint.ts';
 import { tokenizer } from '../protocols/native/tokenizer/endpoint.ts';
 import { responseJob } from '../jobs/kinds/response.ts';
-import type { JobHandlers } from '../jobs/handler.ts';
-import type { JobTiming } from '../jobs/worker.ts';
 import { createConversations } from '../resources/conversations/service.ts';
 import { createDeploymentDirectory } from '../resources/deployments/directory.ts';
 import { ensureFirstKey } from '../resources/keys/first-key.ts';
@@ -76,22 +67,18 @@ import { createRunBell } from '../resources/responses/run-bell.ts';
 import { createJobBell } from '../resources/jobs/job-bell.ts';
 import { createResponses } from '../resources/responses/service.ts';
 import { startRetention } from '../resources/retention/retention.ts';
-import type { Store } from '../store/store.ts';
 import { createHeldStream } from '../telemetry/held-stream.ts';
 import { createLog } from '../telemetry/log.ts';
 import { logFile } from '../telemetry/log-file.ts';
 import { createMeter } from '../telemetry/meter.ts';
-import type { MeterReading } from '../telemetry/meter.ts';
 import { prettyLines } from '../telemetry/pretty.ts';
 import { createOpenAudio } from '../transcription/opened-audio.ts';
 import { openAudioStream } from '../transcription/open-audio-stream.ts';
 import type { ReportProgress } from '../weights/progress.ts';
-import type { WeightsStore } from '../weights/weights-store.ts';
 import { addressesOf, reachableAs, reachedBy } from './addresses.ts';
 import type { ReachedRegion } from './addresses.ts';
 import { cannotListen } from './cannot-listen.ts';
 import { createCalledEngines } from './deployed/called-engines.ts';
-import type { Loan } from './deployed/deployed-engines.ts';
 import { openDeployedEngines } from './deployed/open-deployed-engines.ts';
 import { engineSettingsOf } from './engine-settings.ts';
 import { openBatchJobs } from './open-batch-jobs.ts';
@@ -101,47 +88,16 @@ import { openFiles } from './open-files.ts';
 import { openJobs } from './open-jobs.ts';
 import { openResearch, researchLimits } from './open-research.ts';
 import { openVocabularies } from './open-vocabularies.ts';
+import { operatorToken } from './operator-token.ts';
 import { openServerTools } from './open-server-tools.ts';
 import { openSpeech } from './open-speech.ts';
 import { openTranscriptions } from './open-transcriptions.ts';
 import { createModelEngines } from './model-engines.ts';
-import type { EngineHost, EngineSharing, ModelEngines, ModelState } from './model-engines.ts';
 import { openCatalogue, openDatabase, openRuntimes, openWeights } from './parts.ts';
+import type { ProcessSharing } from './process-sharing.ts';
 import { DEFAULT_MODEL, readiness, report } from './readiness.ts';
 import type { Report } from './readiness.ts';
-
-/** What a test or another program may put in the place of a part. */
-export interface Parts {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly store: Store;
-  readonly weights: WeightsStore;
-  readonly engines: ModelEngines & EngineSharing;
-  readonly admission: Admission;
-  readonly ledger: Ledger;
-  /** Of deployments; where several processes serve, those of all. */
-  readonly quotas: Quotas;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Which of several processes this is. */
-  readonly worker: number;
-  /** Whether others listen on the same addresses; their ports are not 0 then. */
-  readonly isPortShared: boolean;
-  /** Where the engines run, if not here. */
-  readonly engineHost: EngineHost;
-  /** Whether others listen, and this one keeps the engines: of the jobs only those that need them are its work. */
-  readonly isPrimary: boolean;
-  /** Hears that other units serve a deployment, or none. */
-  readonly onSwitch: (id: string) => void;
-  /** Asks the processes that share the engines of this one for what they do not use. */
-  readonly recall: () => Promise<void>;
-  /** What the metrics of all processes are, where this is one of several. */
-  readonly exposeAll: Meter['expose'];
-  readonly jobTiming: Partial<JobTiming>;
-  /** What deep research does. */
-  readonly research: Research;
-  /** Who works at jobs. */
-  readonly jobHandlers: JobHandlers;
-}
+import type { Parts } from './replaceable-parts.ts';
 
 export interface ListenAddress {
   /** What the address itself leads to, without a host name that says otherwise. */
@@ -171,24 +127,6 @@ export interface Service {
   readonly sharing: ProcessSharing;
   /** Stops taking requests, lets running ones end within the grace time, then ends everything that was started. */
   close(): Promise<void>;
-}
-
-export interface ProcessSharing extends EngineSharing {
-  readonly log: Log;
-  /** Of deployments. */
-  readonly quotas: Quotas;
-  /** Puts whole lines of another process among those of this one. */
-  writeLogLines(lines: string): void;
-  stateOf(model: string): Promise<ModelState>;
-  readMeter(): Promise<MeterReading>;
-  /** For other processes: what serves of a deployment. */
-  lend(id: string): Loan | undefined;
-  /** From another process: other units serve a deployment, or none. */
-  deploymentSwitched(id: string): void;
-  /** Of the process that keeps the engines, before anything serves: brings about what is wanted of deployments. */
-  work(): Promise<void>;
-  /** These and no others, beside those that are shipped. @throws ServiceError; then they stay as they are. */
-  useModels(section: ModelsSection): Promise<void>;
 }
 
 const NOTHING_ENDS = { conversationsDays: undefined, responsesDays: undefined };
@@ -549,9 +487,3 @@ const withoutReserve = (config: Config): Config => ({
 
 /** The log is on standard error: standard output belongs to what a person or a script asked for. */
 const wantsPretty = ({ log: { pretty } }: Config): boolean => (pretty === 'auto' ? process.stderr.isTTY : pretty);
-
-/** Made at the first start; opens /ready and /metrics to machines elsewhere. */
-async function operatorToken(file: string): Promise<string> {
-  await createFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 });
-  return (await readFile(file, 'utf8')).trim();
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countWords, formatElapsed, hostOf, oneLine, webAddress } from './describe.ts';
+import { countWords, formatElapsed, hostOf, indexNameOf, oneLine, webAddress } from './describe.ts';
 import { slugOf } from './report-files.ts';
 
 describe('facts of a report', () => {
@@ -23,11 +23,15 @@ describe('facts of a report', () => {
     assert.equal(webAddress('HTTPS://www.A.test/ä'), 'https://www.a.test/%C3%A4');
     for (const url of ['javascript:alert(1)', 'parley-index:a/b.md', 'data:,x', 'file:///etc/passwd', '//a.test', ''])
       assert.equal(webAddress(url), undefined, url);
-    assert.deepEqual(['https://www.a.test:8080/x', 'parley-index:a/b.md', 'javascript:x'].map(hostOf), [
-      'a.test:8080',
-      'local index',
-      '',
-    ]);
+    assert.deepEqual(
+      ['https://www.a.test:8080/x', 'parley-index:a/b.md', 'javascript:x'].map((url) => hostOf(url)),
+      ['a.test:8080', 'local index', ''],
+    );
+  });
+
+  it('names a document of the local index by the end of where it stands', () => {
+    const urls = ['parley-index:a/b/%C3%A4%20c.md', 'parley-index:c.md', 'parley-index:%', 'https://a.test/b/c.md'];
+    assert.deepEqual(urls.map(indexNameOf), ['b/ä c.md', 'c.md', '%', '']);
   });
 
   it('makes one harmless line of any text', () => {

@@ -22,20 +22,29 @@ export function formatElapsed(ms: number): string {
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** In words, of the day in UTC: `1 July 2026`. */
-export const formatDay = (ms: number): string =>
-  new Date(ms).toLocaleDateString('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'long', year: 'numeric' });
-
 /** The address as a link may have it, or undefined where it is not one of the web. */
 export function webAddress(url: string): string | undefined {
   const parsed = URL.parse(url);
   return parsed?.protocol === 'http:' || parsed?.protocol === 'https:' ? parsed.href : undefined;
 }
 
-/** Whose page it is: its host, or `local index` for a document that has no address. */
-export function hostOf(url: string): string {
-  if (webAddress(url) === undefined) return url.startsWith('parley-index:') ? 'local index' : '';
+/** Whose page it is: its host, or what stands for the local index where a document has no address. */
+export function hostOf(url: string, localIndex = 'local index'): string {
+  if (webAddress(url) === undefined) return url.startsWith(INDEX) ? localIndex : '';
   return (URL.parse(url)?.host ?? '').replace(/^www\./, '');
+}
+
+const INDEX = 'parley-index:';
+
+/** The end of where a document of the local index stands: its folder and its name. '' for pages. */
+export function indexNameOf(url: string): string {
+  if (!url.startsWith(INDEX)) return '';
+  const path = url.slice(INDEX.length);
+  try {
+    return decodeURIComponent(path).split('/').slice(-2).join('/');
+  } catch {
+    return path;
+  }
 }
 
 /** Pages may have anything in their titles: one line, and nothing that a terminal obeys. */

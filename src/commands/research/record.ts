@@ -27,6 +27,8 @@ export interface ResearchRecord {
   readonly outputTokens: number;
   /** A budget ended the work before the report had its size. */
   readonly isCutShort: boolean;
+  /** Of the report, as HTML names languages; undefined where that is not clear. */
+  readonly language: string | undefined;
 }
 
 export type ResearchOutcome = Pick<

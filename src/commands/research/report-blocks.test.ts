@@ -73,6 +73,7 @@ describe('a report', () => {
         inputTokens: 0,
         outputTokens: 0,
         isCutShort: false,
+        language: 'en',
       });
       assert.equal(markdown.split('\n\n').at(-1), `${written}\n`);
     }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { ResearchRecord } from './record.ts';
 import { reportHtml } from './report-html.ts';
 import { reportMarkdown } from './report-markdown.ts';
+import { reportLanguage } from './report-words.ts';
 
 const HOSTILE = `"><script>alert('x')</script><img src=x onerror=alert(1)>&lt;\u202e`;
 const hostile = (place: string): string => `${place}${HOSTILE}`;
@@ -34,6 +35,7 @@ const RECORD: ResearchRecord = {
   inputTokens: 41_200,
   outputTokens: 6_100,
   isCutShort: false,
+  language: 'en',
 };
 
 describe('the page of a report', () => {
@@ -90,6 +92,78 @@ describe('the page of a report', () => {
     assert.match(page, /<li>\d+ words<\/li><li>4 sources<\/li><li>61 pages found<\/li><li>1 h 1 min<\/li>/);
     assert.match(page, /<a href="#section-3">Two<\/a><\/li>\n<\/ol>\n<ol>\n<li><a href="#sources">Sources<\/a>/);
     assert.match(page, /41,200 tokens read and 6,100 written/);
+  });
+});
+
+describe('a report in another language', () => {
+  const chinese: ResearchRecord = {
+    ...RECORD,
+    question: '鲸鱼为什么唱歌？',
+    report: '# 鲸歌\n\n## 声音\n\n鲸鱼用 52 赫兹唱歌 [[1]]。它们很大[[3]]。\n',
+    references: [
+      { index: 1, url: 'https://a.test/', title: '鲸', description: '', icon: '' },
+      { index: 3, url: 'parley-index:b', title: '', description: '', icon: '' },
+    ],
+    isCutShort: true,
+    language: 'zh',
+  };
+
+  it('has its labels where we have them', () => {
+    const page = reportHtml(chinese).replace(/<style>[^]*<\/style>/, '');
+    assert.match(page, /^<!doctype html>\n<html lang="zh">/);
+    assert.match(page, />2026年7月1日<\/time>/);
+    assert.match(page, /<li>16 字<\/li><li>2 个来源<\/li><li>找到 61 个页面<\/li><li>1 小时 1 分<\/li>/);
+    assert.match(page, /读取 41,200 个 token，生成 6,100 个/);
+    // Whatever is left in Latin letters is no label.
+    const text = page
+      .slice(page.indexOf('<body'))
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/(?:asked|answer|query|goal|model)&#34;.*/g, '');
+    assert.deepEqual(
+      text.match(/[A-Za-z]{2,}/g)?.filter((word) => !['token', 'https', 'test', 'parley', 'index'].includes(word)) ??
+        [],
+      [],
+    );
+    assert.doesNotMatch(page, / (?:aria-label|title)="[A-Z]/);
+    assert.doesNotMatch(page.slice(page.indexOf('<body')), / lang=/);
+    const markdown = reportMarkdown(chinese);
+    assert.match(markdown, /^# 鲸歌\n\n\*\*问题：\*\* 鲸鱼为什么唱歌？\n/);
+    assert.match(markdown, /\n## 来源\n\n1\. .*\n3\. <a id="source-3"><\/a>本地索引: parley-index:b\n$/);
+  });
+
+  it('says which language that is, also where the labels are English', () => {
+    for (const [language, told] of [
+      ['de', ' lang="de"'],
+      [undefined, ' lang=""'],
+      ['en', ''],
+    ] as const) {
+      const page = reportHtml({ ...RECORD, language });
+      assert.match(page, /<html lang="en">/);
+      for (const tag of ['h1', 'article', 'ol']) assert.ok(page.includes(`<${tag}${told}>`), `${language} ${tag}`);
+    }
+  });
+
+  it('is known by its words', async () => {
+    assert.equal(await reportLanguage('# 鲸歌\n\n鲸鱼用 52 赫兹唱歌 [[1]]。'), 'zh');
+    assert.equal(
+      await reportLanguage(
+        '# Wale\n\nDie Gesänge der Buckelwale verändern sich jedes Jahr, und niemand weiß genau, warum [[1]].',
+      ),
+      'de',
+    );
+    assert.equal(
+      await reportLanguage(
+        '# Whales\n\nThe songs of humpback whales change every year, and nobody knows exactly why [[1]].',
+      ),
+      'en',
+    );
+    assert.equal(await reportLanguage('# 1874\n'), undefined);
+  });
+
+  it('begins no line with a mark, and has no contents where there are none', () => {
+    const page = reportHtml({ ...chinese, report: 'Whales sing [[1]]. They are large [[3]].' });
+    assert.match(page, /<p>Whales sing<sup class="mark">.*<\/sup>\. They are large<sup/);
+    assert.doesNotMatch(page, /<ol[^>]*>\n<\/ol>/);
   });
 });
 

@@ -1,20 +1,21 @@
-import { CUT_SHORT } from './cut-short.ts';
-import { counted, countWords, formatCount, formatDay, formatElapsed, oneLine } from './describe.ts';
+import { oneLine } from './describe.ts';
 import { markup, NOTHING, type Markup } from './markup.ts';
 import type { ResearchRecord } from './record.ts';
 import { parseReport, type ReportBlock } from './report-blocks.ts';
 import { createMarks, sourceList, type Marks } from './report-sources.ts';
 import { REPORT_STYLE } from './report-style.ts';
+import { type ReportWords, reportWords } from './report-words.ts';
 
 /** The report as one page: no scripts, and nothing that is fetched from anywhere. Whatever was found or written is text. */
 export function reportHtml(record: ResearchRecord): string {
   const { title, blocks } = parseReport(record.report);
-  const marks = createMarks(record.references);
+  const words = reportWords(record.language);
+  const marks = createMarks(record.references, words);
   const heading = oneLine(title ?? record.question);
   // Sources lead back to the marks, so these come first.
   const article = articleOf(blocks, marks);
   const page = markup`<!doctype html>
-<html>
+<html lang="${words.language}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
@@ -25,13 +26,13 @@ export function reportHtml(record: ResearchRecord): string {
 <style>${STYLE}</style>
 </head>
 <body dir="auto">
-${headerOf(record, heading)}
+${headerOf(record, heading, words)}
 <div class="columns">
-${contentsOf(blocks, record)}
+${contentsOf(blocks, record, words)}
 <main>
-<article>
+<article${languageOf(record, words)}>
 ${article}</article>
-${sourceList(record.references, marks)}${workOf(record)}
+${sourceList(record.references, marks, words)}${workOf(record, words)}
 </main>
 </div>
 </body>
@@ -43,39 +44,44 @@ ${sourceList(record.references, marks)}${workOf(record)}
 /** Ours, and the only part of a page that is not escaped. */
 const STYLE: Markup = { safe: REPORT_STYLE };
 
-function headerOf(record: ResearchRecord, heading: string): Markup {
+function headerOf(record: ResearchRecord, heading: string, words: ReportWords): Markup {
   const question = oneLine(record.question);
   const facts = [
-    counted(countWords(record.report), 'word'),
-    counted(record.references.length, 'source'),
-    `${counted(record.sitesFound, 'page')} found`,
-    formatElapsed(record.elapsedMs),
+    words.length(record.report),
+    words.sourceCount(record.references.length),
+    words.pagesFound(record.sitesFound),
+    words.elapsed(record.elapsedMs),
   ];
   const day = new Date(record.startedAt).toISOString();
   return markup`<header class="head">
-<p class="kind">Research report<time datetime="${day}">${formatDay(record.startedAt)}</time></p>
-<h1>${heading}</h1>
+<p class="kind">${words.kind}<time datetime="${day}">${words.day(record.startedAt)}</time></p>
+<h1${languageOf(record, words)}>${heading}</h1>
 ${question === heading ? NOTHING : markup`<p class="question">${question}</p>\n`}<ul class="facts">${facts.map((fact) => markup`<li>${fact}</li>`)}</ul>
-${record.isCutShort ? markup`<p class="note">${CUT_SHORT}</p>\n` : NOTHING}</header>`;
+${record.isCutShort ? markup`<p class="note">${words.cutShort}</p>\n` : NOTHING}</header>`;
 }
+
+/** Of what is the report's own, where that is another language than the page's. */
+const languageOf = ({ language }: ResearchRecord, words: ReportWords): Markup =>
+  language === words.language ? NOTHING : markup` lang="${language ?? ''}"`;
 
 const sectionId = (at: number): string => `section-${at + 1}`;
 
-function contentsOf(blocks: readonly ReportBlock[], { references }: ResearchRecord): Markup {
+function contentsOf(blocks: readonly ReportBlock[], record: ResearchRecord, words: ReportWords): Markup {
   const sections = blocks.flatMap((block, at) =>
     block.type === 'heading' && block.level === 2
       ? [markup`<li><a href="#${sectionId(at)}">${oneLine(block.text)}</a></li>\n`]
       : [],
   );
   const appendices = [
-    ...(references.length > 0 ? [markup`<li><a href="#sources">Sources</a></li>\n`] : []),
-    markup`<li><a href="#work">How it was looked into</a></li>\n`,
+    ...(record.references.length > 0 ? [markup`<li><a href="#sources">${words.sources}</a></li>\n`] : []),
+    markup`<li><a href="#work">${words.work}</a></li>\n`,
   ];
-  return markup`<nav class="contents" aria-label="Contents">
-<p>Contents</p>
-<ol>
+  const list = markup`<ol${languageOf(record, words)}>
 ${sections}</ol>
-<ol>
+`;
+  return markup`<nav class="contents" aria-label="${words.contents}">
+<p>${words.contents}</p>
+${sections.length > 0 ? list : NOTHING}<ol>
 ${appendices}</ol>
 </nav>`;
 }
@@ -83,9 +89,11 @@ ${appendices}</ol>
 function articleOf(blocks: readonly ReportBlock[], marks: Marks): Markup {
   const parts = blocks.map((block, at) => {
     if (block.type === 'paragraph') {
-      const pieces = block.pieces.map((piece) =>
-        piece.type === 'text' ? markup`${piece.text}` : marks.link(piece.index),
-      );
+      const pieces = block.pieces.map((piece, place) => {
+        if (piece.type === 'mark') return marks.link(piece.index);
+        // A mark is set apart by how it looks, and does not begin a line.
+        return markup`${block.pieces[place + 1] ? piece.text.trimEnd() : piece.text}`;
+      });
       return markup`<p>${pieces}</p>\n`;
     }
     const text = oneLine(block.text);
@@ -96,21 +104,22 @@ function articleOf(blocks: readonly ReportBlock[], marks: Marks): Markup {
   return markup`${parts}`;
 }
 
-function workOf(record: ResearchRecord): Markup {
-  const { askedBack, answer, queries, model, inputTokens, outputTokens } = record;
+function workOf(record: ResearchRecord, words: ReportWords): Markup {
+  const { askedBack, answer, queries, model } = record;
   const searches = queries.map(({ query, goal }) => {
     const why = goal === '' ? NOTHING : markup`<span>${oneLine(goal)}</span>`;
     return markup`<li><q>${oneLine(query)}</q>${why}</li>\n`;
   });
-  const tokens = `${formatCount(inputTokens)} tokens read and ${formatCount(outputTokens)} written`;
   const rows = [
-    markup`<dt>Asked back</dt><dd>${oneLine(askedBack)}</dd>\n`,
-    markup`<dt>Answer</dt><dd>${oneLine(answer)}</dd>\n`,
-    ...(searches.length > 0 ? [markup`<dt>Searched for</dt><dd><ol class="queries">\n${searches}</ol></dd>\n`] : []),
-    markup`<dt>Model</dt><dd>${oneLine(model)}, ${tokens}</dd>\n`,
+    markup`<dt>${words.askedBack}</dt><dd>${oneLine(askedBack)}</dd>\n`,
+    markup`<dt>${words.answer}</dt><dd>${oneLine(answer)}</dd>\n`,
+    ...(searches.length > 0
+      ? [markup`<dt>${words.searchedFor}</dt><dd><ol class="queries">\n${searches}</ol></dd>\n`]
+      : []),
+    markup`<dt>${words.model}</dt><dd>${oneLine(model)}, ${words.tokens(record)}</dd>\n`,
   ];
   return markup`<section class="work" id="work">
-<h2>How it was looked into</h2>
+<h2>${words.work}</h2>
 <dl>
 ${rows}</dl>
 </section>`;

@@ -1,28 +1,29 @@
-import { countWords, counted, formatDay, formatElapsed, hostOf, oneLine, webAddress } from './describe.ts';
-import { CUT_SHORT } from './cut-short.ts';
+import { hostOf, oneLine, webAddress } from './describe.ts';
 import type { ResearchRecord } from './record.ts';
 import { parseReport, type ReportBlock } from './report-blocks.ts';
+import { type ReportWords, reportWords } from './report-words.ts';
 
 /** The report as one Markdown file: what was asked, the text with its marks as links, and the sources these lead to. */
 export function reportMarkdown(record: ResearchRecord): string {
+  const words = reportWords(record.language);
   const { title, blocks } = parseReport(record.report);
   const known = new Set(record.references.map(({ index }) => index));
   const facts = [
-    formatDay(record.startedAt),
-    counted(countWords(record.report), 'word'),
-    counted(record.references.length, 'source'),
-    formatElapsed(record.elapsedMs),
+    words.day(record.startedAt),
+    words.length(record.report),
+    words.sourceCount(record.references.length),
+    words.elapsed(record.elapsedMs),
     record.model,
   ];
   const parts = [
     `# ${escaped(title ?? record.question)}`,
-    `**Question:** ${escaped(record.question)}`,
-    `**Asked back:** ${escaped(record.askedBack)}`,
-    `**Answer:** ${escaped(record.answer)}`,
+    `**${words.question}${words.colon}** ${escaped(record.question)}`,
+    `**${words.askedBack}${words.colon}** ${escaped(record.askedBack)}`,
+    `**${words.answer}${words.colon}** ${escaped(record.answer)}`,
     `*${escaped(facts.join(' · '))}*`,
-    ...(record.isCutShort ? [`*${CUT_SHORT}*`] : []),
+    ...(record.isCutShort ? [`*${words.cutShort}*`] : []),
     ...blocks.map((block) => blockText(block, known)),
-    ...(record.references.length > 0 ? ['## Sources', sourceList(record)] : []),
+    ...(record.references.length > 0 ? [`## ${words.sources}`, sourceList(record, words)] : []),
   ];
   return `${parts.join('\n\n')}\n`;
 }
@@ -39,11 +40,11 @@ function blockText(block: ReportBlock, known: ReadonlySet<number>): string {
   return escapedStart(text);
 }
 
-function sourceList({ references }: ResearchRecord): string {
+function sourceList({ references }: ResearchRecord, { untitled, localIndex }: ReportWords): string {
   return references
     .map(({ index, title, url }) => {
       const address = webAddress(url);
-      const name = escaped(title) || escaped(hostOf(url)) || 'Without a title';
+      const name = escaped(title) || escaped(hostOf(url, localIndex)) || untitled;
       const source = address === undefined ? `${name}: ${escaped(url)}` : `[${name}](<${linkTarget(address)}>)`;
       return `${index}. <a id="source-${index}"></a>${source}`;
     })

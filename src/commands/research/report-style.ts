@@ -2,8 +2,8 @@
 export const REPORT_STYLE = `
 :root {
   --paper: #fdfcf9; --raised: #f1ede3; --ink: #211e1a; --soft: #6a645b; --rule: #e3ddd1; --accent: #17607a; --glow: #fff1c4;
-  --text: Charter, 'Bitstream Charter', 'Iowan Old Style', 'Source Serif 4', 'Noto Serif', Georgia, serif;
-  --plain: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Helvetica Neue', Arial, sans-serif;
+  --text: Charter, 'Bitstream Charter', 'Iowan Old Style', 'Source Serif 4', 'Noto Serif', Georgia, 'Songti SC', 'Noto Serif CJK SC', 'Source Han Serif SC', serif;
+  --plain: system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Helvetica Neue', Arial, 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', sans-serif;
 }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #16181b; --raised: #22262b; --ink: #e3dfd7; --soft: #9c968b; --rule: #30343a; --accent: #86c5da; --glow: #3d3820; }
@@ -44,8 +44,9 @@ article > :first-child { margin-top: 1.7rem; }
 article p { text-wrap: pretty; hanging-punctuation: first allow-end; orphans: 3; widows: 3; }
 .remark { color: var(--soft); font-style: italic; }
 article p + p { margin-top: 0.95em; }
+.question:lang(zh), .remark:lang(zh), h4:lang(zh) { font-style: normal; }
 
-.mark { font: 500 0.66em/0 var(--plain); vertical-align: baseline; position: relative; top: -0.46em; margin-inline-start: 0.08em; font-variant-numeric: tabular-nums; }
+.mark { font: 500 0.66em/0 var(--plain); vertical-align: baseline; position: relative; top: -0.46em; margin-inline-start: 0.2em; font-variant-numeric: tabular-nums; }
 .mark a { padding: 0.18em 0.34em; border-radius: 0.5em; background: var(--raised); text-decoration: none; scroll-margin-block: 40vh; }
 .mark a:hover, .mark a:target { background: var(--accent); color: var(--paper); }
 

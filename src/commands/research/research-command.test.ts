@@ -77,10 +77,11 @@ describe('parley research', () => {
     readonly stop?: AbortController;
     readonly terminal?: { readonly columns: number };
     readonly every?: ResearchCommandNeeds['every'];
+    readonly warnings?: readonly (readonly [message: string, facts?: Readonly<Record<string, unknown>>])[];
   }
   async function run(
     args: readonly string[],
-    { research = playResearch(), ask, stop, terminal, every = () => () => undefined }: Play = {},
+    { research = playResearch(), ask, stop, terminal, warnings = [], every = () => () => undefined }: Play = {},
   ) {
     output = '';
     shown = '';
@@ -92,8 +93,9 @@ describe('parley research', () => {
       log: { add: () => undefined, warn: () => undefined },
     });
     const command = researchCommand({
-      open: async () => {
+      open: async (_flags, warn) => {
         opened += 1;
+        for (const [message, facts] of warnings) warn(message, facts);
         return { research, context, close: async () => void (opened -= 1) };
       },
       ask,
@@ -163,6 +165,13 @@ describe('parley research', () => {
       await run([...QUESTION, '--out', '-'], { research, ask: async () => typed });
       assert.equal(textOf(research.asked[2]?.request.messages[2] ?? assert.fail()), answer);
     }
+  });
+
+  it('leaves all open in the language of the question', async () => {
+    const research = playResearch();
+    await run(['鲸鱼为什么唱歌？', '--out', '-'], { research });
+    const said = research.asked.at(-1)?.request.messages.map(textOf).at(-1);
+    assert.equal(said, '没有特别的要求。');
   });
 
   it('writes a file under its own name, in one format where the name says which', async () => {
@@ -241,6 +250,23 @@ describe('parley research', () => {
     assert.ok(shown.endsWith(`${note}\n`));
     for (const name of await readdir(folder))
       assert.ok((await readFile(join(folder, name), 'utf8')).includes(note), name);
+  });
+
+  it('tells what goes wrong and ends nothing, each once', async () => {
+    const failed = [
+      'a search provider failed',
+      { provider: 'wiki', kind: 'timeout', reason: 'It\u001b[2J slept.' },
+    ] as const;
+    await run([...QUESTION, '--out', '-'], { warnings: [failed, failed, ['only that']] });
+    assert.match(shown, /^How.*\n {5}! a search provider failed: wiki: It\[2J slept\.\n {5}! only that\n\nAsked back/);
+  });
+
+  it('says of a report without sources that nothing was found', async () => {
+    const steps = [[{ type: 'report', text: '*Nothing.*' }], [{ type: 'end', reason: 'stop' }]] as const;
+    await run([...QUESTION, '--out', '-'], { research: playResearch({ steps }) });
+    assert.match(shown, /\nNothing was found that could be reported\..*parley index search.*\n$/);
+    await run([...QUESTION, '--out', '-']);
+    assert.doesNotMatch(shown, /Nothing was found/);
   });
 
   it('refuses an empty question as a wrong argument', async () => {

@@ -3,16 +3,17 @@ import { Command } from 'commander';
 import type { RequestContext } from '../../core/context.ts';
 import { ServiceError } from '../../core/error.ts';
 import type { Research } from '../../core/research.ts';
+import type { Log } from '../../core/telemetry.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Every } from '../../lib/every.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 import { isTaken, type WatchStream } from '../watch.ts';
 import type { AskPerson } from './ask-person.ts';
-import { CUT_SHORT } from './cut-short.ts';
 import type { ResearchRecord } from './record.ts';
 import { chooseTarget, writeReport, type ReportTarget } from './report-files.ts';
 import { reportHtml } from './report-html.ts';
 import { reportMarkdown } from './report-markdown.ts';
+import { noPreference, reportWords } from './report-words.ts';
 import { createResearchDisplay, type ResearchDisplay } from './research-display.ts';
 import { runResearch } from './run-research.ts';
 import type { Pause } from './steady-steps.ts';
@@ -28,8 +29,9 @@ export interface ResearchCommandNeeds {
   /**
    * Opens models, search and pages of the effective configuration; no server has to run.
    * @param flags Options of the command and of those above it, by name.
+   * @param warn Of what goes wrong and ends nothing.
    */
-  readonly open: (flags: Readonly<Record<string, unknown>>) => Promise<OpenResearch>;
+  readonly open: (flags: Readonly<Record<string, unknown>>, warn: Log['warn']) => Promise<OpenResearch>;
   /** Undefined: nobody is there to answer. */
   readonly ask: AskPerson | undefined;
   readonly clock: Clock;
@@ -57,8 +59,8 @@ interface ResearchOptions {
 /** The research model of the shipped catalogue. */
 const RESEARCH_MODEL = 'svc-deep-research';
 
-/** What is said where nobody has an answer: it asks for nothing that was not asked for. */
-const NO_PREFERENCE = 'No preference.';
+const NOTHING_FOUND =
+  'Nothing was found that could be reported. `parley index search "..."` shows what the local index has of a question.';
 
 /** Ours, in ms: between two looks at the time. */
 const TICK_MS = 1_000;
@@ -104,14 +106,14 @@ async function look(needs: ResearchCommandNeeds, { question, options, flags }: L
   try {
     // Closing is part of it: what a signal ends is ended in order.
     return await untilStopped('Stopped. Nothing was written.', async (signal) => {
-      const opened = await needs.open(flags);
+      const opened = await needs.open(flags, display.warn);
       try {
         const record = await runResearch(
           {
             question,
             model: options.model,
             reportSize: options.summary ? 'summary' : 'detailed',
-            answer: (gone) => answerOf(needs, { given: options.answer, display, signal: gone }),
+            answer: (gone) => answerOf(needs, { question, given: options.answer, display, signal: gone }),
           },
           { research: opened.research, context: opened.context(signal), clock, pause, display },
         );
@@ -128,13 +130,20 @@ async function look(needs: ResearchCommandNeeds, { question, options, flags }: L
   }
 }
 
+interface Answering {
+  readonly question: string;
+  readonly given: string | undefined;
+  readonly display: ResearchDisplay;
+  readonly signal: AbortSignal;
+}
+
 /** The one that was given with the command, or a person's; else one that leaves all open. It is shown where nobody typed it. */
 async function answerOf(
   { ask }: ResearchCommandNeeds,
-  { given, display, signal }: { given: string | undefined; display: ResearchDisplay; signal: AbortSignal },
+  { question, given, display, signal }: Answering,
 ): Promise<string> {
   const typed = given === undefined && ask ? (await ask('> ', signal)).trim() : undefined;
-  const answer = typed || given?.trim() || NO_PREFERENCE;
+  const answer = typed || given?.trim() || noPreference(question);
   if (typed !== answer) display.said('Answer', answer);
   return answer;
 }
@@ -144,7 +153,8 @@ async function hand(
   target: ReportTarget,
   record: ResearchRecord,
 ): Promise<void> {
-  if (record.isCutShort) stderr.write(`${CUT_SHORT}\n`);
+  if (record.references.length === 0) stderr.write(`${NOTHING_FOUND}\n`);
+  if (record.isCutShort) stderr.write(`${reportWords(undefined).cutShort}\n`);
   if (target.type === 'stdout') return void (await isTaken(stdout, reportMarkdown(record)));
   const markdown = reportMarkdown(record);
   try {

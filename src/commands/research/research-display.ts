@@ -1,6 +1,7 @@
 import type { ResearchEvent, ResearchSite } from '../../core/research.ts';
+import type { Log } from '../../core/telemetry.ts';
 import { createRedraw, type WatchStream } from '../watch.ts';
-import { counted, countWords, formatCount, formatElapsed, hostOf, oneLine } from './describe.ts';
+import { counted, countWords, formatCount, formatElapsed, hostOf, indexNameOf, oneLine } from './describe.ts';
 import type { ResearchRecord } from './record.ts';
 import { createSectionWatch } from './section-watch.ts';
 
@@ -17,6 +18,8 @@ export interface ResearchDisplay {
   phase(text: string): void;
   title(text: string): void;
   said(label: string, text: string): void;
+  /** Of what goes wrong and ends nothing, each once. */
+  readonly warn: Log['warn'];
   push(events: readonly ResearchEvent[]): void;
   /** Draws the time anew. */
   tick(): void;
@@ -59,6 +62,7 @@ export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNe
       for (const row of stream.isTTY ? wrapped(line, columns - 3) : [line]) say(`  ${row}`);
   };
 
+  const warned = new Set<string>();
   const known = new Set<number>();
   const sections = createSectionWatch();
   let tokens = 0;
@@ -71,7 +75,8 @@ export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNe
     learned = undefined;
   };
   const site = ({ number, title, url }: ResearchSite): void => {
-    const host = oneLine(hostOf(url));
+    const named = title.includes(indexNameOf(url)) ? '' : indexNameOf(url);
+    const host = oneLine([hostOf(url), named].filter((part) => part !== '').join(': '));
     const name = fit(oneLine(title) || 'Without a title', 10 + host.length);
     say(`     ${dim(`[${number}]`)} ${name}  ${dim(host)}`.trimEnd());
   };
@@ -142,6 +147,14 @@ export function createResearchDisplay({ stream, isStyled, elapsedMs }: DisplayNe
       say();
       say(bold(label));
       paragraph(text);
+      flush();
+    },
+    warn(message, { provider, reason, error } = {}) {
+      const facts = [provider, reason, error].filter((fact) => typeof fact === 'string');
+      const line = oneLine([message, ...facts].join(': '));
+      if (warned.has(line)) return;
+      warned.add(line);
+      say(`     ${dim('!')} ${fit(line, 7)}`);
       flush();
     },
     push(events) {

@@ -4,6 +4,7 @@ import type { Message } from '../../core/message.ts';
 import type { ReportSize, Research } from '../../core/research.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createOutcome, type ResearchRecord } from './record.ts';
+import { reportLanguage } from './report-words.ts';
 import type { ResearchDisplay } from './research-display.ts';
 import { steadySteps, type Pause } from './steady-steps.ts';
 
@@ -83,6 +84,7 @@ async function bothSteps(
     answer,
     model,
     startedAt,
+    language: await reportLanguage(outcome.report),
     elapsedMs: askingMs + clock.monotonic() - workedAt,
     inputTokens: inputTokens + outcome.inputTokens,
     outputTokens: outputTokens + outcome.outputTokens,

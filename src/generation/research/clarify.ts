@@ -43,8 +43,8 @@ async function* questionEvents(batches: AsyncIterable<readonly GenerationEvent[]
     const pieces: string[] = [];
     let end: Extract<GenerationEvent, { type: 'end' }> | undefined;
     for (const event of batch) {
-      if (event.type === 'block-start') isText = event.block.type === 'text';
       if (event.type === 'start') spent = { inputTokens: event.inputTokens, outputTokens: 0 };
+      if (event.type === 'block-start') isText = event.block.type === 'text';
       if (event.type === 'block-delta') {
         spent = sumOfSpent(spent, { inputTokens: 0, outputTokens: event.tokens ?? 0 });
         if (isText) pieces.push(event.text);

@@ -82,13 +82,13 @@ function dueQuery(
 }
 
 /** Fewer words find more; each still names something of the topic. */
-const otherQueries = ({ topic, answer }: Topic, { heading, goal, query }: PlanSection): readonly string[] =>
+const otherQueries = ({ topic, focus }: Topic, { heading, goal, query }: PlanSection): readonly string[] =>
   [
     `${keyTerms(topic)} ${heading}`,
     `${keyTerms(topic)} ${keyTerms(goal)}`,
-    `${keyTerms(query)} ${keyTerms(answer)}`,
+    `${keyTerms(query)} ${keyTerms(focus)}`,
     ...termPairs(topic),
-    ...termPairs(answer),
+    ...termPairs(focus),
     ...termPairs(query),
     keyTerms(topic),
   ].flatMap((text) => usableQuery(text) ?? []);

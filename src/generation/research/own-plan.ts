@@ -37,12 +37,12 @@ export function withOwnSections(
 
 const isOverview = ({ heading }: PlanSection, { language }: Topic): boolean => heading === ASPECTS[language][0];
 
-function* ownSections({ topic, answer, language }: Topic): Generator<{ heading: string; query: string }> {
+function* ownSections({ topic, focus, language }: Topic): Generator<{ heading: string; query: string }> {
   const asked = shortQuery(topic);
-  const [overview = '', focus = '', ...aspects] = ASPECTS[language];
+  const [overview = '', ofFocus = '', ...aspects] = ASPECTS[language];
   yield { heading: overview, query: asked };
-  if (hasSubstance(answer)) yield { heading: focus, query: shortQuery(answer) };
-  const parts = [...partsOf(topic), ...partsOf(answer)].filter(hasSubstance);
+  if (hasSubstance(focus)) yield { heading: ofFocus, query: shortQuery(focus) };
+  const parts = [...partsOf(topic), ...partsOf(focus)].filter(hasSubstance);
   if (parts.length > 1) for (const part of parts.slice(0, PARTS_MAX)) yield { heading: part, query: shortQuery(part) };
   for (const aspect of aspects) yield { heading: aspect, query: `${keyTerms(topic)} ${aspect.toLowerCase()}` };
 }

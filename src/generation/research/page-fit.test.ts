@@ -3,7 +3,13 @@ import { describe, it } from 'node:test';
 import { pageFits } from './page-fit.ts';
 import { wantedFor } from './wanted.ts';
 
-const topic = { topic: 'How property testing works with fast-check', asked: '', answer: '', language: 'en' } as const;
+const topic = {
+  topic: 'How property testing works with fast-check',
+  asked: '',
+  answer: '',
+  focus: '',
+  language: 'en',
+} as const;
 
 const fitOf = (...passages: readonly string[]) => {
   const sites = passages.map((passage, at) => ({ number: at + 1, title: '', passage }));

@@ -15,6 +15,8 @@ export interface Topic {
   readonly asked: string;
   /** What the user said after that; '' in a conversation of one turn. */
   readonly answer: string;
+  /** Of the answer, what may be looked for: '' where it leaves all open. */
+  readonly focus: string;
   readonly language: OwnLanguage;
 }
 
@@ -35,18 +37,24 @@ export function topicOf(messages: readonly Message[]): Topic {
       param: 'messages[0].content',
     });
   const answers = others.filter((text, at) => at % 2 === 1 && text !== '');
+  const wishes = answers.filter((answer) => !LEAVES_OPEN.test(answer));
   return {
     topic: cutMiddle(topic, RESEARCH_TOPIC_CHARS_MAX),
     asked: cutMiddle(others.at(-2) ?? '', RESEARCH_TOPIC_CHARS_MAX / 2),
     answer: cutMiddle(answers.join(' '), RESEARCH_TOPIC_CHARS_MAX),
-    language: languageOf([topic, ...answers].join(' ')),
+    focus: cutMiddle(wishes.join(' '), RESEARCH_TOPIC_CHARS_MAX),
+    language: ownLanguageOf([topic, ...wishes].join(' ')),
   };
 }
 
 const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim();
 
-/** One Chinese character says as much as a few letters. */
-function languageOf(text: string): OwnLanguage {
+/** Answers such as `No preference.`: to look for their words would bring pages about preferences. */
+const LEAVES_OPEN =
+  /^(?:(?:i have |i've )?no(?: (?:special|particular|specific))? (?:preferences?|wishes|idea)|no|none|nothing(?: (?:special|particular|specific|else))?|any(?:thing)?|everything|all(?: of (?:it|them|these|this))?|whatever|(?:i )?do(?:n't|n’t| not) (?:know|care|mind)|(?:it'?s )?up to you|you (?:choose|decide)|n\/?a|[无没](?:有)?(?:什么|特别|特殊)?(?:的)?(?:偏好|要求|限制)?|都可以|都行|都要|随便|任意|全部|所有|不限|不知道|你(?:来)?(?:决定|定))[\s.!。！]*$/iu;
+
+/** Of what a text is written in. One Chinese character says as much as a few letters. */
+export function ownLanguageOf(text: string): OwnLanguage {
   const signs = text.match(/\p{Script=Han}/gu)?.length ?? 0;
   const kana = text.match(/[\p{Script=Hiragana}\p{Script=Katakana}]/gu)?.length ?? 0;
   const letters = text.match(/\p{L}/gu)?.length ?? 0;

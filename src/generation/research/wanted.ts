@@ -15,13 +15,13 @@ const QUERY_WEIGHT = 2;
 const TOPIC_WEIGHT = 1.5;
 const GOAL_WEIGHT = 1;
 
-export function wantedFor({ topic, answer }: Topic, section: PlanSection, query: string): Wanted {
+export function wantedFor({ topic, focus }: Topic, section: PlanSection, query: string): Wanted {
   const wanted = new Map<string, number>();
   const add = (text: string, weight: number): void => {
     for (const word of termsOf(text)) wanted.set(word, Math.max(weight, wanted.get(word) ?? 0));
   };
   add(`${section.heading}. ${section.goal}`, GOAL_WEIGHT);
-  add(`${topic}. ${answer}`, TOPIC_WEIGHT);
+  add(`${topic}. ${focus}`, TOPIC_WEIGHT);
   add(`${query}. ${section.query}`, QUERY_WEIGHT);
   return { words: wanted, about: [subjectOf(topic), subjectOf(query)] };
 }
