@@ -12,6 +12,7 @@ import { files } from './files.ts';
 import { gateway } from './gateway.ts';
 import { besideLlamaServer } from './llama-server.ts';
 import { proxies } from './proxies.ts';
+import { research } from './research.ts';
 import { schemaAnswers } from './schemas.ts';
 import { speech } from './speech.ts';
 import { table } from './table.ts';
@@ -53,6 +54,11 @@ const PARTS: Readonly<Record<string, Part>> = {
     needsWeights: true,
     setUp: 'and each other translates 900 sentences, half an hour and more',
     run: async () => ({ rows: [], remarks: [await translation(folder, note)] }),
+  },
+  research: {
+    needsWeights: true,
+    setUp: 'and each other writes three reports twice, ten minutes and more',
+    run: async () => ({ rows: [], remarks: [await research(folder, note)] }),
   },
   speech: {
     needsWeights: false,

@@ -29,6 +29,16 @@ export const answerIn = (frames: readonly SseFrame[]): string =>
 export const assertAsksBack = (frames: readonly SseFrame[]): void =>
   assert.deepEqual(checkPhases(frames, { step: 1 }), []);
 
+/** The report that these events tell, with the references that were told last. */
+export function reportIn(frames: readonly SseFrame[]): { report: string; references: readonly Reference[] } {
+  const told = bodiesOf(frames).findLast(({ output }) => output.message.extra.deep_research.references);
+  const references = told?.output.message.extra.deep_research.references ?? [];
+  return {
+    report: answerIn(frames),
+    references: references.map(({ index_number: index, ...reference }) => ({ index, ...reference })),
+  };
+}
+
 /**
  * That these are the events of a whole research, and that all its report says stands in the sources, which are read again.
  *
@@ -39,11 +49,8 @@ export async function assertResearched(
   read: (source: { readonly url: string }) => Promise<string>,
 ): Promise<string> {
   assert.deepEqual(checkPhases(frames, { step: 2 }), []);
-  const references = bodiesOf(frames).findLast(({ output }) => output.message.extra.deep_research.references)?.output
-    .message.extra.deep_research.references;
-  assert.ok(references);
-  const named = references.map(({ index_number: index, ...reference }) => ({ index, ...reference }));
-  const report = answerIn(frames);
-  assert.deepEqual(await checkReport({ report, references: named, read }), []);
+  const { report, references } = reportIn(frames);
+  assert.ok(references.length > 0);
+  assert.deepEqual(await checkReport({ report, references, read }), []);
   return report;
 }

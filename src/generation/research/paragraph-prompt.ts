@@ -56,7 +56,7 @@ const WORDS: Readonly<Record<OwnLanguage, Words>> = {
         'Opportunity charging at terminal stops takes between 3 and 6 minutes in Gothenburg.',
       ],
       paragraph:
-        'In Utrecht, 55 buses are charged overnight at the depot with cables of 75 kW [1]. Opportunity charging at terminal stops takes 3 to 6 minutes in Gothenburg [2].',
+        'The depot in Utrecht charges 55 buses overnight with cables of 75 kW [1]. Opportunity charging takes between 3 and 6 minutes at terminal stops in Gothenburg [2].',
     },
     again: 'The notes do not say these sentences. Keep closer to the words of the notes:',
   },
