@@ -27,6 +27,7 @@ describe('what a report could say of a page', () => {
     'The mill (which was built in the year 1727 is the oldest of the town.',
     'Returns the number of sails that are set on the mill in the wind.',
     'The number of sails of the mill of the town.',
+    'Sails: Explains how the sails of a mill are set and what they do in the wind.',
     'this sentence begins in the middle of what the writer meant to say.',
     'The mill turns in the wind of the sea (is it not!).',
     '点击这里阅读关于这座古老风车的更多历史内容。',
@@ -34,6 +35,11 @@ describe('what a report could say of a page', () => {
     it(`is not: ${debris}`, () => {
       assert.deepEqual(unitsOf(debris), []);
     });
+
+  it('may begin with what it is about', () => {
+    const text = 'The mill of Gouda: Millers have worked in it since the year 1727.';
+    assert.deepEqual(unitsOf(text), [[text]]);
+  });
 
   it('comes with its paragraph, cut around it where that is long', () => {
     const filler = 'The mill was painted again in every year by its owner. '.repeat(40);

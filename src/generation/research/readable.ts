@@ -67,11 +67,19 @@ const WORDS_MIN = 6;
 /** Of an English sentence: somebody does something. Entries of reference pages have a verb without a subject, or none at all. */
 function isStated(sentence: string): boolean {
   if (!/\b(?:the|of|and|to|is|in|for|with|a)\b/.test(sentence)) return true;
-  return !ENTRY.test(sentence) && (VERB.test(sentence) || sentence.split(' ').length > ENTRY_WORDS_MAX);
+  return (
+    !ENTRY.test(sentence) &&
+    !LABELLED.test(sentence) &&
+    (VERB.test(sentence) || sentence.split(' ').length > ENTRY_WORDS_MAX)
+  );
 }
 
 /** Ours: entries are short; a long sentence has a verb, if none of those that are known here. */
 const ENTRY_WORDS_MAX = 11;
+
+/** `Routes: Details how routes are registered.`: an entry of a list of pages. */
+const LABELLED =
+  /^["'“(]?[^\s:]+(?: [^\s:]+){0,4}: \p{Lu}\p{Ll}+s (?!(?:is|are|was|were|has|have|had|can|may|will|must)\b)/u;
 
 const ENTRY =
   /^["'“(]?(?:no\.|default\b|options?\b:|example\b|warning\b|optional\b|required\b|deprecated\b|useful\b|only\b|can\b|may\b|must\b|should\b|used\b|set\b|get\b|gets\b|sets\b|use\b|create\b|start\b|stop\b|register\b|deregister\b|return\b|read\b|check\b|find\b|call\b|pass\b|enable\b|disable\b|specify\b|define\b|provide\b|remove\b|write\b|keep\b|prefer\b|avoid\b|consider\b|ensure\b|remember\b|open\b|update\b|change\b|convert\b|generate\b|list\b|select\b|choose\b|apply\b|push\b|replace\b|allow\b|be\b|refer\b|automatically\b|internally\b|same as\b|whether\b|how\b|(?:give|add|allow|return|use|create|provide|define|make|enable|include|contain|support|attempt|register|check|find|convert|generate|specifie|determine|control|represent|indicate|cause|accept|call|run|take|apply|applie|disable|remove|replace|load|parse|build|wrap|wait|emit|trigger|throw|lookup|look|read|write|send|fetch|help|serve|implement|invoke|resolve|require|validate|print|execute|override|ensure|prevent|handle|expose|describe|list|show|work|deregister|fire|perform|increment|decrement|copie|render|transform|extend|configure|reset|spawn|queue|decode|encode|free)(?:s|es)\b)/i;
