@@ -48,6 +48,14 @@ describe('what a model wrote from notes', () => {
     });
   });
 
+  it('is refused where it exchanges the numbers of its source, or says that something is not so', () => {
+    for (const turned of [
+      'The depot in Utrecht charges 75 buses overnight with cables of 55 kW [1].',
+      'The depot in Utrecht does not charge 55 buses overnight [1].',
+    ])
+      assert.deepEqual(keptOf(turned), []);
+  });
+
   it('is left out where the report says it already', () => {
     const said = 'The depot in Utrecht charges 55 buses overnight with cables of 75 kW.';
     assert.deepEqual(checkSentences('In Utrecht the depot charges 55 buses overnight [1].', NOTES, [said]), {

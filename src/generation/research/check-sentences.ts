@@ -6,6 +6,7 @@ import { plainLine } from './plain-blocks.ts';
 import { isReadable, leansBack } from './readable.ts';
 import { sentencesOf } from './sentences.ts';
 import type { HeldNote } from './state.ts';
+import { createTurnedMeaning } from './turned-meaning.ts';
 
 export interface CheckedSentences {
   readonly kept: readonly (WrittenSentence & { readonly note: number })[];
@@ -19,7 +20,11 @@ export interface CheckedSentences {
  * sentence that is.
  */
 export function checkSentences(text: string, notes: readonly HeldNote[], before: readonly string[]): CheckedSentences {
-  const passages = notes.map(({ context }) => createPassage(context));
+  const passages = notes.map(({ context }) => {
+    const passage = createPassage(context);
+    const isTurned = createTurnedMeaning(context);
+    return { ...passage, isTrue: (sentence: string): boolean => !isTurned(sentence, passage.nearest(sentence)) };
+  });
   const said = createSaidSentences(before);
   const kept: (WrittenSentence & { readonly note: number })[] = [];
   const refused: string[] = [];
@@ -35,8 +40,8 @@ export function checkSentences(text: string, notes: readonly HeldNote[], before:
           .replaceAll(/\s+(?=[.,;:。，])/g, ''),
       );
       if (sentence === '') continue;
-      const own = marked.find((at) => passages[at]?.check(sentence).holds);
-      const at = own ?? passages.findIndex((passage) => passage.bears(sentence));
+      const own = marked.find((at) => passages[at]?.check(sentence).holds && passages[at].isTrue(sentence));
+      const at = own ?? passages.findIndex((passage) => passage.bears(sentence) && passage.isTrue(sentence));
       const note = notes[at];
       const isLost = leansBack(sentence) && !isBehindKept;
       isBehindKept = false;

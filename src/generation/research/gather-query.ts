@@ -69,6 +69,10 @@ export async function gatherQuery(
   );
   const pageAt = (url: string): Result | undefined => read[pages.indexOf(url)];
 
+  /** What refused to be read, or is not there, is not cited for what a search says of it. */
+  const failedNow = pages.filter((_, at) => read[at] === undefined).map(pageOf);
+  const unread = state.unread.union(new Set(failedNow));
+
   const numbers = new Map(state.sites.map(({ url, number }) => [pageOf(url), number]));
   const sites = results.map((result): ResearchSite => {
     const known = state.sites.find(({ number }) => number === numbers.get(pageOf(result.url)));
@@ -81,7 +85,7 @@ export async function gatherQuery(
     return {
       number: sites[at]?.number ?? 0,
       title: result.title,
-      passage: page.trim() === '' ? result.passage : page,
+      passage: page.trim() !== '' ? page : unread.has(pageOf(result.url)) ? '' : result.passage,
     };
   });
   const known = createSaidSentences(state.notes.flatMap(({ sentences }) => sentences));
@@ -96,6 +100,7 @@ export async function gatherQuery(
     isFailed: found === undefined,
     sites: fresh,
     pages,
+    unread: failedNow,
     contexts,
     notes,
   };

@@ -66,6 +66,8 @@ export type Kept =
       readonly sites: readonly ResearchSite[];
       /** Addresses of pages that were asked for. */
       readonly pages: readonly string[];
+      /** Those of them that could not be read. */
+      readonly unread: readonly string[];
       readonly contexts: readonly string[];
       readonly notes: readonly Note[];
     }

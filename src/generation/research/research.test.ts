@@ -162,14 +162,45 @@ describe('a run', () => {
         if (text.startsWith('oldest')) throw new ServiceError('upstream-failed', 'No provider answered.');
         return { results: LIGHTHOUSES, findings: [] };
       },
-      readPage: async () => {
-        throw new ServiceError('forbidden', 'Robots rules say no.');
+      readPage: async ({ url }) => {
+        const one = LIGHTHOUSES.find((each) => each.url === url && each.title !== 'Keepers');
+        if (!one) throw new ServiceError('forbidden', 'Robots rules say no.');
+        return one;
       },
     });
     const { report, references } = reportOf(await study.run(LIGHTHOUSE_TURNS));
     assert.deepEqual(await checkReport({ report, references, read: readFrom(LIGHTHOUSES) }), []);
     assert.match(report, /1 of \d+ searches failed/);
     assert.ok(references.length > 0);
+  });
+
+  it('fails where no search was answered, and is no empty report', async () => {
+    const study = createStudy({
+      answer: planned,
+      search: () => Promise.reject(new ServiceError('upstream-failed', 'No provider answered.')),
+    });
+    await assert.rejects(study.run(LIGHTHOUSE_TURNS), {
+      kind: 'upstream-failed',
+      message: /^None of the \d+ searches of this research was answered/,
+    });
+  });
+
+  it('cites no page that could not be read, whatever a search says of it', async () => {
+    const study = createStudy({
+      pages: LIGHTHOUSES,
+      answer: planned,
+      readPage: async ({ url }) => {
+        const one = LIGHTHOUSES.find((each) => each.url === url && each.title !== 'Fresnel lens');
+        if (!one) throw new ServiceError('forbidden', 'Robots rules say no.');
+        return one;
+      },
+    });
+    const { report, references } = reportOf(await study.run(LIGHTHOUSE_TURNS));
+    assert.match(report, /1 of \d pages could not be read\./);
+    const refused = LIGHTHOUSES.find(({ title }) => title === 'Fresnel lens')?.url ?? '';
+    assert.ok(study.read.includes(refused));
+    assert.ok(references.length > 0);
+    assert.ok(references.every(({ url }) => url !== refused));
   });
 
   it('works in Chinese', async () => {

@@ -1,5 +1,6 @@
 import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import type { RequestContext } from '../../core/context.ts';
+import { ServiceError } from '../../core/error.ts';
 import type { Research, ResearchBudget, ResearchContext, ResearchRequest, ResearchStep } from '../../core/research.ts';
 import { RESEARCH_PLAN_QUERIES_MAX } from '../../core/limits.ts';
 import type { ReadPage, Search } from '../../core/server-tools.ts';
@@ -113,8 +114,17 @@ async function nextStep(state: ResearchState, work: Work, context: ResearchConte
     isOutOfPages: state.pages.size >= budget.pages,
   };
   if (state.searchEnd === undefined) {
-    const next = nextQuery({ state, topic, size, budget, minutes: minutes() });
-    if (typeof next === 'object') return await gatherQuery(state, next, needs, context);
+    const nextOf = (at: ResearchState): ReturnType<typeof nextQuery> =>
+      nextQuery({ state: at, topic, size, budget, minutes: minutes() });
+    const next = nextOf(state);
+    if (typeof next === 'object') {
+      const step = await gatherQuery(state, next, needs, context);
+      const reached = after(state, keptOf(step));
+      // What nobody was asked about is no report that found nothing; who tries again asks the last query once more.
+      if (reached.queries.every(({ isFailed }) => isFailed) && typeof nextOf(reached) !== 'object')
+        throw noneAnswered(reached.queries.length);
+      return step;
+    }
     return await openReport(place, next, context);
   }
   return (await nextParagraph(place, context)) ?? endReport(place);
@@ -143,6 +153,12 @@ async function planStep(
     keep,
   };
 }
+
+const noneAnswered = (searches: number): ServiceError =>
+  new ServiceError(
+    'upstream-failed',
+    `None of the ${searches} searches of this research was answered. Please try again later.`,
+  );
 
 const isSpent = ({ spent }: ResearchState, { tokens }: ResearchBudget): boolean =>
   spent.inputTokens + spent.outputTokens >= tokens;

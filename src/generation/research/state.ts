@@ -23,6 +23,8 @@ export interface ResearchState {
   readonly sites: readonly ResearchSite[];
   /** Addresses of pages that were asked for. */
   readonly pages: ReadonlySet<string>;
+  /** Those of them that could not be read. */
+  readonly unread: ReadonlySet<string>;
   readonly notes: readonly HeldNote[];
   /** Absent: the report has not begun. */
   readonly searchEnd: SearchEnd | undefined;
@@ -47,6 +49,7 @@ export const BEGINNING: ResearchState = {
   queries: [],
   sites: [],
   pages: new Set(),
+  unread: new Set(),
   notes: [],
   searchEnd: undefined,
   section: 0,
@@ -71,6 +74,7 @@ export function after(state: ResearchState, kept: Kept): ResearchState {
         queries: [...state.queries, kept],
         sites: [...state.sites, ...kept.sites],
         pages: state.pages.union(new Set(kept.pages.map(pageOf))),
+        unread: state.unread.union(new Set(kept.unread)),
         notes: [
           ...state.notes,
           ...kept.notes.map((note, at) => ({

@@ -1,6 +1,7 @@
 import type { ModelEntry } from '../../../catalogue/model.ts';
 import type { Message } from '../../../core/message.ts';
 import type { ReportSize, ResearchRequest } from '../../../core/research.ts';
+import { visibleText } from '../../../lib/visible-text.ts';
 import type { WireMessage } from '../../fields/message-schema.ts';
 import { CONTENT } from '../../fields/texts.ts';
 import { checkMessages } from '../../fields/message-rules.ts';
@@ -44,7 +45,7 @@ function reportSizeOf({ output_format: atTop, parameters }: ResearchWire): Repor
 function toTurn({ role, content }: WireMessage, at: string): Message {
   if (role !== 'user' && role !== 'assistant') throw refuse(`${at}.role`, ROLES, role);
   const text = textOf(content, at).toWellFormed();
-  if (text.trim() === '') throw refuse(`${at}.content`, EMPTY);
+  if (visibleText(text).trim() === '') throw refuse(`${at}.content`, EMPTY);
   return { role, content: [{ type: 'text', text }] };
 }
 

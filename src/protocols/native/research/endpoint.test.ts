@@ -262,6 +262,7 @@ const REFUSED: readonly (readonly [what: string, sent: unknown, message: string 
     'Role must be user or assistant and Content length must be greater than 0 (input.messages[0].content)',
     'input.messages[0].content',
   ],
+  ['what nobody sees', body([user('\u0000\u200b\ufeff')]), /must be greater than 0/, 'input.messages[0].content'],
   ['blanks', body([...ASKED, assistant(' \n'), user('a')]), /must be greater than 0/, 'input.messages[1].content'],
   [
     'an empty list',

@@ -65,13 +65,13 @@ const encodeSite = ({ title, description, url, icon }: ResearchSite): object => 
   title,
   description,
   url: addressOrNone(url),
-  icon: addressOrNone(icon),
-  favicon: addressOrNone(icon),
+  icon: iconOrNone(icon),
+  favicon: iconOrNone(icon),
 });
 
 export const encodeReferences = (references: readonly Reference[]): object => ({
   references: references.map(({ icon, index, title, description, url }) => ({
-    icon: addressOrNone(icon),
+    icon: iconOrNone(icon),
     index_number: index,
     title,
     description,
@@ -79,5 +79,7 @@ export const encodeReferences = (references: readonly Reference[]): object => ({
   })),
 });
 
+const iconOrNone = (text: string): string => (/^https?:\/\//i.test(text) ? text : '');
+
 /** decisions.md: never a host path, wherever it may come from. */
-const addressOrNone = (text: string): string => (/^(?:https?|parley-index):/i.test(text) ? text : '');
+const addressOrNone = (text: string): string => (/^(?:https?:\/\/|parley-index:)/i.test(text) ? text : '');

@@ -41,6 +41,12 @@ test('a path of this machine is told nowhere', () => {
   ]);
   assert.equal(bytes.includes('srv'), false);
   const [found, , said] = messagesOf(bytes);
+  assert.equal(
+    encoder
+      .push([{ type: 'sites', id: 1, sites: [{ ...site, number: 1, icon: 'parley-index:/srv/1.png' }] }])
+      .includes('srv'),
+    false,
+  );
   const none = { title: 'T', description: '', url: '', icon: '' };
   assert.deepEqual(found.extra.deep_research.research.webSites, [{ ...none, favicon: '' }]);
   assert.deepEqual(said.extra.deep_research, { references: [{ ...none, index_number: 1 }] });
