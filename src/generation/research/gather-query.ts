@@ -89,7 +89,7 @@ export async function gatherQuery(
     };
   });
   const known = createSaidSentences(state.notes.flatMap(({ sentences }) => sentences));
-  const { notes, contexts } = takeNotes(fetched, wanted, known);
+  const { notes, contexts } = await takeNotes(fetched, wanted, known);
   const id = state.queries.length + 1;
   const fresh = sites.filter(({ number }) => number > state.sites.length);
   const keep: Kept = {

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import { RESEARCH_QUERY_NOTES_MAX, RESEARCH_SITE_NOTES_MAX } from '../../core/limits.ts';
 import { createPassage } from '../citations/passage.ts';
 import type { Note } from './kept.ts';
@@ -17,24 +18,25 @@ export interface TakenNotes {
 
 /**
  * Sentences of the sites that fit best what is wanted, word by word. Each holds by the citation check against the whole of
- * what was fetched.
+ * what was fetched. A long page takes some ten milliseconds; others have their turn behind each.
  *
  * @param sites Best first.
  * @param known What was noted before; it learns what is noted now.
  */
-export function takeNotes(sites: readonly FetchedSite[], wanted: Wanted, known: SaidSentences): TakenNotes {
+export async function takeNotes(
+  sites: readonly FetchedSite[],
+  wanted: Wanted,
+  known: SaidSentences,
+): Promise<TakenNotes> {
   const fits = pageFits(sites, wanted.about);
-  const candidates = sites.flatMap((site, rank) => {
+  const candidates: Candidate[] = [];
+  for (const [rank, site] of sites.entries()) {
     const fit = fits.get(site.number);
-    if (!fit) return [];
-    return pageUnits(site.passage).map((unit): Candidate => ({
-      ...unit,
-      site,
-      rank,
-      fit,
-      words: wordsOf(unit.sentences.join(' ')),
-    }));
-  });
+    if (!fit) continue;
+    for (const unit of pageUnits(site.passage))
+      candidates.push({ ...unit, site, rank, fit, words: wordsOf(unit.sentences.join(' ')) });
+    await turnOfOthers();
+  }
   const score = scoreBy(wanted.words, candidates);
   const ranked = candidates
     .map((unit) => ({ unit, score: score(unit) }))
@@ -50,8 +52,12 @@ export function takeNotes(sites: readonly FetchedSite[], wanted: Wanted, known: 
     const { number, passage } = unit.site;
     const count = counts.get(number) ?? 0;
     if (count >= RESEARCH_SITE_NOTES_MAX) continue;
-    const source = passages.get(number) ?? createPassage(passage);
-    passages.set(number, source);
+    let source = passages.get(number);
+    if (!source) {
+      await turnOfOthers();
+      source = createPassage(passage);
+      passages.set(number, source);
+    }
     const sentences = firstOnes(unit.sentences, (each) => !known.hasLike(each) && source.check(each).holds);
     if (sentences.length === 0) continue;
     for (const sentence of sentences) known.add(sentence);
