@@ -20,6 +20,7 @@ describe('a sentence and the passage it cites', () => {
       'Das Museum wurde 1986 in einem ehemaligen Bahnhof eröffnet.',
     ],
     ['The A380 carries 525 passengers.', 'An A380 can carry 525 passengers in three classes.'],
+    ['The station weighs 0.5 tonnes.', 'The station has weighed .5 tonnes.'],
     ['It was −5 degrees.', 'The station measured -5 degrees.'],
   ] as const)
     it(`agree: ${sentence}`, () => assert.ok(holds(sentence, passage)));
@@ -29,6 +30,7 @@ describe('a sentence and the passage it cites', () => {
     ['another name', 'The museum in Lyon opened in December 1986.', PASSAGE],
     ['another name at the beginning', 'Lyon opened a museum in a former railway station.', PASSAGE],
     ['other words', 'The museum sells chocolate, coffee and old books.', PASSAGE],
+    ['a number without its point', 'The station weighs 5 tonnes.', 'The station has weighed .5 tonnes.'],
     ['another sign', 'It was -5 degrees.', 'The station measured 5 degrees.'],
     ['another number beside Chinese', '北京今天的气温是35度。', '据报道，今天北京的气温是25度。'],
     ['other Chinese words', '上海的房价上涨了。', '据报道，今天北京的气温是25度。'],

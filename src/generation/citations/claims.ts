@@ -88,6 +88,8 @@ function numberOf(token: string, before: string): string {
   const isGrouped = /^[1-9]\d{0,2}(?:[.,'’]\d{3})+$/.test(digits);
   const [whole = '', ...parts] = isGrouped ? [digits.replaceAll(/\D/g, '')] : digits.split(/\D/);
   const part = parts.join('.').replace(/0+$/, '');
+  // `.5` is a half, and not five.
+  if (/(?:^|[\s(])\.$/.test(before)) return `0.${digits}`;
   const isNegative = /(?:^|[\s(])[-−]$/.test(before);
   const known = whole.replace(/^0+(?=\d)/, '') + (part === '' ? '' : `.${part}`);
   return isNegative ? `-${known}` : known;

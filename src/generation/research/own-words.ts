@@ -12,7 +12,8 @@ export const FURTHER: Readonly<Record<OwnLanguage, string>> = { en: 'Further fin
 export function shortfallNote({ queries, sites, unread, sentences }: ResearchState, language: OwnLanguage): string {
   const asked = queries.map(({ query }) =>
     asDataLine(query)
-      .replaceAll(/[*_[\]`]/g, ' ')
+      .replaceAll(/[*_[\]`<>\\]/g, ' ')
+      .replaceAll(/\s+/g, ' ')
       .trim(),
   );
   const failed = queries.filter(({ isFailed }) => isFailed).length;

@@ -42,4 +42,8 @@ describe('the paragraphs of a page', () => {
   it('keep names with underscores and stars as they are', () => {
     assert.equal(plainLine('`max_open_files` is 2 \\* 3 _at least_'), 'max_open_files is 2 * 3 at least');
   });
+
+  it('have no marks of reports either', () => {
+    assert.equal(plainLine('The mill has ground flour [[3]] since 1727 [1].'), 'The mill has ground flour since 1727.');
+  });
 });

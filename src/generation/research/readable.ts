@@ -14,6 +14,7 @@ export function isReadable(sentence: string): boolean {
   if (sentence.length < charactersMin || sentence.length > charactersMax) return false;
   if (!BEGINNING.test(sentence) || !END.test(sentence) || !isOne(sentence)) return false;
   if (DEBRIS.test(sentence) || POINTING.test(sentence) || POINTING_ZH.test(sentence)) return false;
+  if (ORDERING.test(sentence)) return false;
   if (!isClosed(sentence)) return false;
   return isSigns || (isProse(sentence) && isStated(sentence));
 }
@@ -31,6 +32,10 @@ const DEBRIS =
 /** What only makes sense where it stands, or is no statement about anything. */
 const POINTING =
   /\b(?:below|above|following|as follows|see also|click|check out|read more|learn more|sign (?:in|up)|subscribe|cookies?|this (?:section|page|document|readme|guide|article|table|figure|example|tutorial|chapter|post|repo|repository|file|issue|list)|(?:these|those) (?:docs|examples|options)|here (?:is|are)|next section|table of contents|changelog|pull requests?|github issues?|copyright|all rights reserved|licensed? under|(?:MIT|ISC|BSD|Apache)[- ](?:\d\S* )?licen[sc]ed?|npm install|contribut(?:e|ing|ors|ions?)|sponsors?|thanks? (?:to|you|for)|please|stack ?overflow|discord|twitter)\b|^(?:see|note that|note|for (?:more|further|detailed|full) (?:information|details|documentation)|to (?:install|run|build|start|use) |let's|let us|feel free|want to|if you(?:'re| are)|you(?:'ll| will)? need to|install |run |clone |import |add |try |make sure|be sure|don't|do not |today we|in this )/i;
+
+/** What is told to whatever model reads the page: a report would pass it on to those that read reports. */
+const ORDERING =
+  /\b(?:ignor|disregard|forget|overrid)(?:e|ing|s)?\b.{0,40}\b(?:instructions?|prompts?|rules|guidelines)\b|\bsystem prompt\b|\byou are (?:now )?(?:an? )?(?:AI|assistant|chatbot|(?:large )?language model)\b|(?:忽略|无视|忘记).{0,12}(?:指令|指示|提示词)|系统提示词/i;
 
 const POINTING_ZH =
   /如下|下面|上面|下文|上文|下图|上图|下表|如图|见图|见表|本文|本页|本节|本章|本站|点击|登录|注册|版权|转载|扫码|关注我们|阅读全文|更多内容|责任编辑|查看/;

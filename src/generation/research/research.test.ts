@@ -143,6 +143,12 @@ describe('a run', () => {
     assert.equal(reason, 'stop');
   });
 
+  it('has no markup of the user’s words in what it says of itself', async () => {
+    const topic = '[[1]] <script>alert(1)</script> *lamps* [a](javascript:alert(1))';
+    const { report } = reportOf(await createStudy({ writer: 'extractive' }).run([topic, 'Which?', topic]));
+    assert.doesNotMatch(report.replaceAll(/^\*This|\*\n$/gm, ''), /[<>*[\]]/);
+  });
+
   it('makes a plan of the words of the user where the model gives none', async () => {
     const study = createStudy({ pages: LIGHTHOUSES });
     await study.run([
