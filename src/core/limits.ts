@@ -1413,6 +1413,9 @@ export const RESEARCH_PLAN_QUERIES_MAX = { detailed: 8, summary: 4 } as const;
 export const RESEARCH_RESULTS_MAX = 16;
 export const RESEARCH_QUERY_PAGES_MAX = 4;
 
+/** Ours: pages whose text a run remembers for other queries that find them. Beyond: the one not used for longest is read again. */
+export const RESEARCH_REMEMBERED_PAGES_MAX = 32;
+
 /** Ours: ms for one search and one page. Beyond: they failed. */
 export const RESEARCH_SEARCH_MS_MAX = 30_000;
 export const RESEARCH_PAGE_MS_MAX = 30_000;

@@ -72,6 +72,8 @@ export interface Source {
   readonly publishedAt?: number;
   /** What was really fetched of it, and nothing else: plain text. */
   readonly passage: string;
+  /** The passage stands in a document of the local index; absent: it is what a provider says of the page, or the page was read. */
+  readonly isOwn?: true;
 }
 
 /** What a provider of a domain says, e.g. `{ domain: 'stock', text: '…' }`. */

@@ -60,16 +60,20 @@ export async function gatherQuery(
     .filter(({ url }) => !state.pages.has(pageOf(url)))
     .slice(0, Math.min(pagesMax, RESEARCH_QUERY_PAGES_MAX))
     .map(({ url }) => url);
+  // What another query has read may have more for this one; it is none of its pages.
+  const readBefore = results.flatMap(({ url }) =>
+    state.pages.has(pageOf(url)) && !state.unread.has(pageOf(url)) ? url : [],
+  );
+  const asked = [...pages, ...readBefore];
   const read = await Promise.all(
-    pages.map((url) =>
+    asked.map((url) =>
       withinTime(RESEARCH_PAGE_MS_MAX, context.signal, (signal) => readPage({ url, workspace }, signal)).catch(
         failed('a page of a research could not be read'),
       ),
     ),
   );
-  const pageAt = (url: string): Result | undefined => read[pages.indexOf(url)];
+  const pageAt = (url: string): Result | undefined => read[asked.indexOf(url)];
 
-  /** What refused to be read, or is not there, is not cited for what a search says of it. */
   const failedNow = pages.filter((_, at) => read[at] === undefined).map(pageOf);
   const unread = state.unread.union(new Set(failedNow));
 
@@ -82,11 +86,9 @@ export async function gatherQuery(
   });
   const fetched = results.map((result, at): FetchedSite => {
     const page = pageAt(result.url)?.passage ?? '';
-    return {
-      number: sites[at]?.number ?? 0,
-      title: result.title,
-      passage: page.trim() !== '' ? page : unread.has(pageOf(result.url)) ? '' : result.passage,
-    };
+    // What a provider says of a page is not what the page says.
+    const said = result.isOwn && !unread.has(pageOf(result.url)) ? result.passage : '';
+    return { number: sites[at]?.number ?? 0, title: result.title, passage: page.trim() === '' ? said : page };
   });
   const known = createSaidSentences(state.notes.flatMap(({ sentences }) => sentences));
   const { notes, contexts } = await takeNotes(fetched, wanted, known);

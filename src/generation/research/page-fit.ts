@@ -3,7 +3,7 @@ import { vocabularyOf } from '../citations/claims.ts';
 import { compoundsOf } from './wanted.ts';
 import type { Wanted } from './wanted.ts';
 
-/** What was fetched of a site: the page itself, or what the search said of one that nobody asked for; '' where it could not be read. */
+/** What was fetched of a site: the page itself, or the passage that the local index found in one of its documents; '' of all others. */
 export interface FetchedSite {
   readonly number: number;
   readonly title: string;

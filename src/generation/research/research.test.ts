@@ -209,6 +209,23 @@ describe('a run', () => {
     assert.ok(references.every(({ url }) => url !== refused));
   });
 
+  it('cites pages that it has read, and what the local index found in its documents', async () => {
+    const told = LIGHTHOUSES.map((each) => ({ ...each, passage: `${each.passage} ${each.title} says more.` }));
+    const options = { pages: LIGHTHOUSES, answer: planned, budget: { pages: 1 } };
+    const searched = async (isOwn: true | undefined) => {
+      const results = told.map((each) => ({ ...each, ...(isOwn ? { isOwn } : {}) }));
+      const study = createStudy({ ...options, search: async () => ({ results, findings: [] }) });
+      const { references } = reportOf(await study.run(LIGHTHOUSE_TURNS));
+      return { cited: references.map(({ url }) => url), read: new Set(study.read) };
+    };
+    const web = await searched(undefined);
+    assert.deepEqual(new Set(web.cited), web.read);
+    assert.equal(web.cited.length, 1);
+    // Each once, though several queries find it.
+    const own = await searched(true);
+    assert.ok(own.cited.length > 1 && own.read.size === 1);
+  });
+
   it('works in Chinese', async () => {
     const pages = [
       page(

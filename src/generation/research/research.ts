@@ -21,6 +21,7 @@ import { createAskModel, requestOf } from './model-run.ts';
 import type { AskModel } from './model-run.ts';
 import { nextQuery } from './next-query.ts';
 import { ownPlan } from './own-plan.ts';
+import { createRememberedPages } from './remembered-pages.ts';
 import { endReport, nextParagraph, openReport } from './report-step.ts';
 import { after, BEGINNING } from './state.ts';
 import type { ResearchState } from './state.ts';
@@ -62,7 +63,7 @@ export function createResearch(needs: ResearchNeeds): Research {
     async *run(request, past, context) {
       const own = { ...context, ...withSummedLog(context) };
       const work: Work = {
-        needs,
+        needs: { ...needs, readPage: createRememberedPages(needs.readPage) },
         request,
         topic: topicOf(request.messages),
         ask: createAskModel(generate, request.model),

@@ -37,6 +37,7 @@ export function cleanResults(
         icon: webAddress(result.icon, SEARCH_URL_CHARS_MAX) ?? '',
         ...(publishedAt !== undefined && Number.isFinite(publishedAt) ? { publishedAt } : {}),
         passage,
+        ...(isOwn ? { isOwn } : {}),
       },
     ];
   });

@@ -51,6 +51,19 @@ describe('reciprocal rank fusion', () => {
     );
   });
 
+  it('knows whose words a passage is', () => {
+    const url = 'https://one.example/a';
+    const own = { ...resultOf(url, { passage: 'A passage of the document.' }), isOwn: true as const };
+    const told = resultOf(url, { passage: 'What a provider says of the page, at greater length.' });
+    for (const [lists, isOwn] of [
+      [[[own], [told]], undefined],
+      [[[told], [own]], undefined],
+      [[[own], [{ ...told, passage: 'Short.' }]], true],
+      [[[{ ...told, passage: 'Short.' }], [own]], true],
+    ] as const)
+      assert.equal(fuse(lists)[0]?.isOwn, isOwn);
+  });
+
   it('finds the same doubles whatever comes first', () => {
     const text = 'The moon pulls the water of the sea towards it, and so there is a tide on either side of the earth. ';
     const pages = [

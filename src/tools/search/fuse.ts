@@ -74,11 +74,16 @@ function joined(doubles: readonly SearchResult[]): SearchResult | undefined {
   if (!best) return undefined;
   const same = doubles.filter(({ url }) => addressKey(url) === addressKey(best.url));
   const dates = same.flatMap(({ publishedAt }) => publishedAt ?? []);
+  const { isOwn: _, ...known } = best;
+  const { passage, isOwn } = same.reduce((longest, each) =>
+    each.passage.length > longest.passage.length ? each : longest,
+  );
   return {
-    ...best,
+    ...known,
     siteName: same.find(({ siteName }) => siteName !== '')?.siteName ?? '',
     icon: same.find(({ icon }) => icon !== '')?.icon ?? '',
     ...(best.publishedAt === undefined && dates.length > 0 ? { publishedAt: Math.min(...dates) } : {}),
-    passage: same.reduce((longest, { passage }) => (passage.length > longest.length ? passage : longest), ''),
+    passage,
+    ...(isOwn ? { isOwn } : {}),
   };
 }

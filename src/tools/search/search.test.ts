@@ -217,6 +217,7 @@ describe('what comes out of a search', () => {
         siteName: 'A',
         icon: '',
         passage: 'One two<3\nthree\nList<String>',
+        isOwn: true,
       },
       {
         title: 'parley-index:doc_1',
@@ -224,6 +225,7 @@ describe('what comes out of a search', () => {
         siteName: '',
         icon: 'https://a.example/i.png',
         passage: 'What is said at parley-index:doc_1.',
+        isOwn: true,
       },
     ]);
   });
