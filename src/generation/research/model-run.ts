@@ -3,6 +3,7 @@ import { ServiceError } from '../../core/error.ts';
 import type { GenerationRequest } from '../../core/request.ts';
 import { NO_STOP } from '../../core/request.ts';
 import type { Generate, Generation } from '../generation.ts';
+import { linkedAbort } from '../../lib/linked-abort.ts';
 import { NOTHING_SPENT, sumOfSpent } from './kept.ts';
 import type { Spent } from './kept.ts';
 
@@ -19,22 +20,37 @@ export interface ModelAnswer {
 
 export type AskModel = (asked: Asked, context: RequestContext) => Promise<ModelAnswer>;
 
-/** @throws ServiceError as a generation refuses; what breaks off later is as long as it came. */
+/**
+ * @param msLeft Of the run's time: then the model is waited for no longer.
+ * @throws ServiceError as a generation refuses; `timeout` where no time is left; what breaks off later is as long as it came.
+ */
 export const createAskModel =
-  (generate: Generate, model: string): AskModel =>
-  async (asked, context) => {
+  (generate: Generate, model: string, msLeft: () => number): AskModel =>
+  async (asked, caller) => {
+    const leftMs = msLeft();
+    if (leftMs <= 0) throw new ServiceError('timeout', TOO_LONG);
+    const limit = linkedAbort(caller.signal);
+    const timer = setTimeout(() => limit.abort(new ServiceError('timeout', TOO_LONG)), leftMs);
+    const context = { ...caller, signal: limit.signal };
     const { outputFormat, ...plain } = asked;
     const start = (request: Asked): Promise<Generation> =>
       generate(requestOf(model, request), { interface: 'research' }, context);
     // Such as servers refuse a form with that they do not know.
-    const generation = await start(asked).catch((error: unknown) => {
-      const isOfForm =
-        error instanceof ServiceError && (error.kind === 'unsupported' || error.kind === 'invalid-request');
-      if (!outputFormat || !isOfForm) throw error;
-      return start(plain);
-    });
-    return await answerOf(generation, context);
+    try {
+      const generation = await start(asked).catch((error: unknown) => {
+        const isOfForm =
+          error instanceof ServiceError && (error.kind === 'unsupported' || error.kind === 'invalid-request');
+        if (!outputFormat || !isOfForm) throw error;
+        return start(plain);
+      });
+      return await answerOf(generation, caller);
+    } finally {
+      clearTimeout(timer);
+      limit.unlink();
+    }
   };
+
+const TOO_LONG = 'The model took longer than the research may.';
 
 export function requestOf(model: string, { temperature, ...asked }: Asked): GenerationRequest {
   return { model, ...asked, sampling: { temperature, seed: SEED }, stop: NO_STOP, choices: 1 };

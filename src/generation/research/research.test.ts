@@ -351,6 +351,26 @@ describe('budgets', () => {
     assert.match(report, /\[\[1\]\]/);
     assert.match(String(study.facts['researchBudgetsEnded']), /minutes/);
   });
+
+  it('makes its plan of the words of the user where the time for that is over', async () => {
+    const study = createStudy({ pages: LIGHTHOUSES, answer: planned, budget: { minutes: 10 }, minutesPerLook: 3 });
+    assert.equal(reportOf(await study.run(LIGHTHOUSE_TURNS)).report.split('\n')[0], '# Lighthouses');
+  });
+
+  it('waits for a model that hangs no longer than its minutes, and counts what it took', async () => {
+    const study = createStudy({
+      pages: LIGHTHOUSES,
+      answer: () => 'hanging',
+      writer: 'model',
+      budget: { minutes: 0.001 },
+    });
+    const steps = await study.run(LIGHTHOUSE_TURNS);
+    const { report, references } = reportOf(steps);
+    assert.deepEqual(await checkReport({ report, references, read: readFrom(LIGHTHOUSES) }), []);
+    assert.ok(references.length > 0);
+    const usage = told(steps).findLast((event) => event.type === 'usage');
+    assert.ok(usage && usage.outputTokens > 0);
+  });
 });
 
 describe('a run that was cut off', () => {

@@ -44,6 +44,9 @@ export interface ResearchNeeds {
 
 const MINUTE_MS = 60_000;
 
+/** Ours: of the minutes of a run, those in which a plan is waited for. Beyond: it is made of what came, and of the user's words. */
+const PLAN_SHARE = 0.25;
+
 /**
  * Deep research over the one pipeline, search and pages. A run is the fold of its steps: what is done next follows from what
  * earlier steps have kept, so that a run that was cut off goes on where it was.
@@ -62,15 +65,19 @@ export function createResearch(needs: ResearchNeeds): Research {
 
     async *run(request, past, context) {
       const own = { ...context, ...withSummedLog(context) };
+      let state = past.reduce((folded, step) => after(folded, keptOf(step)), BEGINNING);
+      const minutes = (): number => (clock.now() - context.startedAt) / MINUTE_MS;
       const work: Work = {
         needs: { ...needs, readPage: createRememberedPages(needs.readPage) },
         request,
         topic: topicOf(request.messages),
-        ask: createAskModel(generate, request.model),
+        ask: createAskModel(generate, request.model, () => {
+          const share = state.plan ? 1 : PLAN_SHARE;
+          return (share * budget.minutes - minutes()) * MINUTE_MS;
+        }),
         count: createCountTokens(tokenize, request.model),
-        minutes: () => (clock.now() - context.startedAt) / MINUTE_MS,
+        minutes,
       };
-      let state = past.reduce((folded, step) => after(folded, keptOf(step)), BEGINNING);
       try {
         while (!state.isEnded) {
           context.signal.throwIfAborted();
@@ -82,7 +89,7 @@ export function createResearch(needs: ResearchNeeds): Research {
           await turnOfOthers();
         }
       } finally {
-        logSpent(state, { budget, minutes: work.minutes() }, context);
+        logSpent(state, { budget, minutes: minutes() }, context);
       }
     },
   };
@@ -137,9 +144,8 @@ async function planStep(
   context: ResearchContext,
 ): Promise<ResearchStep> {
   const sections = Math.max(1, Math.min(needs.budget.queries, RESEARCH_PLAN_QUERIES_MAX[request.reportSize]));
-  const { plan, spent } = ask
-    ? await makePlan(topic, sections, ask, context)
-    : { plan: ownPlan(topic, sections), spent: NOTHING_SPENT };
+  const models = ask && (await makePlan(topic, sections, ask, context).catch(unlessLate(context)));
+  const { plan, spent } = models ?? { plan: ownPlan(topic, sections), spent: NOTHING_SPENT };
   assert(plan.sections.length > 0, 'a plan has a section: the topic itself');
   const lines = plan.sections.map(
     ({ heading, goal }, at) => `${at + 1}. ${heading}${goal === '' ? '' : `: ${goal}`}\n`,
@@ -154,6 +160,14 @@ async function planStep(
     keep,
   };
 }
+
+/** A plan that nobody may wait for any longer is made of the user's words. */
+const unlessLate =
+  ({ signal }: RequestContext) =>
+  (error: unknown): undefined => {
+    if (signal.aborted || ServiceError.from(error).kind !== 'timeout') throw error;
+    return undefined;
+  };
 
 const noneAnswered = (searches: number): ServiceError =>
   new ServiceError(

@@ -30,7 +30,7 @@ export const page = (title: string, passage: string, url = `https://example.com/
 
 export interface StudyOptions {
   readonly pages?: readonly Page[];
-  /** What the model answers to a prompt; 'broken' breaks off. */
+  /** What the model answers to a prompt; 'refused' it does not take, and at 'hanging' it says nothing for ever. */
   readonly answer?: (prompt: string) => string;
   readonly search?: Search;
   readonly readPage?: ReadPage;
@@ -61,6 +61,7 @@ export function createStudy(options: StudyOptions = {}) {
       prompts.push(prompt);
       const text = answer(prompt);
       if (text === 'refused') return [{ type: 'fail', kind: 'overloaded' }];
+      if (text === 'hanging') return [{ type: 'tokens', tokens: ['no '] }, { type: 'hang' }];
       return [{ type: 'tokens', tokens: text.match(/\S+\s*|\s+/g) ?? [] }];
     },
   });
