@@ -37,6 +37,17 @@ describe('what a page is about', () => {
     assert.deepEqual(fitOf('A property by the sea.', 'Another property by the lake.'), ['other', 'other']);
   });
 
+  it('is not what a query is worded like, where other pages have more of the topic', () => {
+    const pages = [
+      'With fast-check, property testing works for a shrinking configuration of options too.',
+      'This configuration of options works for any program, and shrinking is one of its options.',
+    ];
+    const sites = pages.map((passage, at) => ({ number: at + 1, title: '', passage }));
+    const query = 'shrinking configuration options';
+    const fits = pageFits(sites, wantedFor(topic, { heading: 'Shrinking', goal: '', query }, query).about);
+    assert.deepEqual([...fits.keys()], [1]);
+  });
+
   it('takes no time out of a page of one word', () => {
     const started = performance.now();
     fitOf('é'.repeat(40_000), 'Property testing with fast-check.');

@@ -22,6 +22,9 @@ export interface PageFit {
 const SAME = { ofBest: 0.6, least: 0.3 };
 const NEAR = { ofBest: 0.4, least: 0.2 };
 
+/** Ours: of what the best of the pages has of the topic. A page with less is about a query that is worded like many, `log file`. */
+const TOPIC_ENOUGH = 0.5;
+
 /** By number. What is about something else is not there. */
 export function pageFits(sites: readonly FetchedSite[], about: Wanted['about']): ReadonlyMap<number, PageFit> {
   const shares = sharesOf(sites, about);
@@ -38,12 +41,12 @@ export function pageFits(sites: readonly FetchedSite[], about: Wanted['about']):
 /**
  * Words of few pages count more; those that no page has count most, so that no page is about a topic for its commonest word.
  */
-function sharesOf(sites: readonly FetchedSite[], about: Wanted['about']): readonly number[] {
+function sharesOf(sites: readonly FetchedSite[], { topic, query }: Wanted['about']): readonly number[] {
   const pages = sites.map(({ title, passage }) => {
     const text = `${title}\n${passage.slice(0, CITATION_SOURCE_CHARS_MAX)}`;
     return wordsOf(text).union(compoundsOf(text));
   });
-  const each = about.map((terms) => {
+  const [ofTopic = [], ofQuery = []] = [topic, query].map((terms) => {
     const weights = [...terms].map(([word, weight]): readonly [string, number] => {
       const count = pages.filter((words) => words.has(word)).length;
       return [word, weight * Math.log(1 + (2 * pages.length) / Math.max(1, count))];
@@ -53,7 +56,12 @@ function sharesOf(sites: readonly FetchedSite[], about: Wanted['about']): readon
       total === 0 ? 0 : sumOf(weights.map(([word, weight]) => (words.has(word) ? weight : 0))) / total,
     );
   });
-  return sites.map((_, at) => Math.max(0, ...each.map((shares) => shares[at] ?? 0)));
+  const enough = TOPIC_ENOUGH * Math.max(0, ...ofTopic);
+  return sites.map((_, at) => {
+    const share = ofTopic[at] ?? 0;
+    const trust = enough === 0 ? 1 : Math.min(1, share / enough);
+    return Math.max(share, trust * (ofQuery[at] ?? 0));
+  });
 }
 
 export const wordsOf = (text: string): ReadonlySet<string> => {

@@ -7,7 +7,7 @@ export interface Wanted {
   /** How much each counts. */
   readonly words: ReadonlyMap<string, number>;
   /** Those of the topic, and those of the query, with how much each counts: a page that has few of either is about something else. */
-  readonly about: readonly ReadonlyMap<string, number>[];
+  readonly about: { readonly topic: ReadonlyMap<string, number>; readonly query: ReadonlyMap<string, number> };
 }
 
 /** Ours: words of the query itself, of what it is for, and of the topic. */
@@ -23,7 +23,7 @@ export function wantedFor({ topic, focus }: Topic, section: PlanSection, query: 
   add(`${section.heading}. ${section.goal}`, GOAL_WEIGHT);
   add(`${topic}. ${focus}`, TOPIC_WEIGHT);
   add(`${query}. ${section.query}`, QUERY_WEIGHT);
-  return { words: wanted, about: [subjectOf(topic), subjectOf(query)] };
+  return { words: wanted, about: { topic: subjectOf(topic), query: subjectOf(query) } };
 }
 
 /** Ours: names tell more than other words what a text is about. */
