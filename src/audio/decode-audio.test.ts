@@ -107,7 +107,7 @@ describe('a recording in a process of its own', () => {
   });
 
   test('that takes too much memory has failed, and says so', async () => {
-    const { end } = await decode(sourceOf(recording('speech.mp3')), { limits: { residentBytesMax: 1024 * 1024 } });
+    const { end } = await decode(longWav(7_200), { limits: { residentBytesMax: 1024 * 1024 } });
     assert.equal(reasonOf(end), 'too-costly: The audio takes too much memory to decode.');
   });
 
