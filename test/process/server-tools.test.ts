@@ -290,9 +290,13 @@ async function endWhileComputing(signal: 'SIGTERM' | 'SIGKILL', context: TestCon
     if (signal === 'SIGKILL') process.kill(parley.pid, 'SIGKILL');
   } finally {
     if (signal === 'SIGTERM') await parley.stop();
-    else await rm(parley.data, { recursive: true, force: true });
     gone.abort();
   }
-  await until('they are gone', { withinMs: 5_000 }, async () => (running.some(isAlive) ? undefined : true));
+  try {
+    await until('they are gone', { withinMs: 5_000 }, async () => (running.some(isAlive) ? undefined : true));
+  } finally {
+    // What dies may write its last file there.
+    await rm(parley.data, { recursive: true, force: true, maxRetries: 10 });
+  }
   if (told?.state !== 'on') context.skip(told?.reason ?? 'the interpreter is off');
 }
