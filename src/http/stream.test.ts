@@ -298,7 +298,8 @@ test('a slow reader gets all of it', { timeout: 20_000 }, async () => {
   const big = 'x'.repeat(8 * 1024 * 1024);
   await using front = await startHttp({
     generate: saying([START, OPEN, say(big), ...END]),
-    limits: { readerStallMs: 200 },
+    // Far longer than a busy machine sleeps, and shorter than all of it takes.
+    limits: { readerStallMs: 1_000 },
   });
   const body = '{"model":"svc-plus","messages":[{"role":"user","content":"x"}]}';
   using peer = connectRaw(front.port, chatRequest(body, ['connection: close']));
@@ -306,7 +307,7 @@ test('a slow reader gets all of it', { timeout: 20_000 }, async () => {
   peer.socket.on('data', (piece: string) => {
     took += piece.length;
     peer.socket.pause();
-    setTimeout(() => peer.socket.resume(), 5);
+    setTimeout(() => peer.socket.resume(), 15);
   });
   assert.ok((await peer.rest()).includes(big));
   assert.ok(took > big.length);
