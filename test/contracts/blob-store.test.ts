@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBlobs } from '../../src/blobs/open-blobs.ts';
@@ -7,9 +7,14 @@ import { blobStoreContract } from './blob-store-contract.ts';
 blobStoreContract('on disk', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-blobs-'));
   const store = await openBlobs({ folder: join(folder, 'blobs'), environment: {} });
+  const incoming = join(folder, 'blobs', 'incoming');
   return {
     store,
-    leftOvers: async () => (await readdir(join(folder, 'blobs', 'incoming'))).length,
+    leftOvers: async () => (await readdir(incoming)).length,
+    async leftBytes() {
+      const files = await Promise.all((await readdir(incoming)).map((name) => stat(join(incoming, name))));
+      return files.reduce((sum, { size }) => sum + size, 0);
+    },
     async close() {
       await store.close();
       await rm(folder, { recursive: true });

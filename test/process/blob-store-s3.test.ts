@@ -1,4 +1,4 @@
-import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
+import { ListMultipartUploadsCommand, ListPartsCommand, S3Client } from '@aws-sdk/client-s3';
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { openBlobs } from '../../src/blobs/open-blobs.ts';
@@ -25,10 +25,19 @@ blobStoreContract(
       region: 'us-east-1',
       forcePathStyle: true,
     });
+    const Bucket = server.bucket;
+    const uploads = async () => (await other.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? [];
     return {
       store,
-      leftOvers: async () =>
-        (await other.send(new ListMultipartUploadsCommand({ Bucket: server.bucket }))).Uploads?.length ?? 0,
+      leftOvers: async () => (await uploads()).length,
+      async leftBytes() {
+        let sum = 0;
+        for (const { Key, UploadId } of await uploads()) {
+          const { Parts = [] } = await other.send(new ListPartsCommand({ Bucket, Key, UploadId }));
+          for (const { Size = 0 } of Parts) sum += Size;
+        }
+        return sum;
+      },
       async close() {
         other.destroy();
         await store.close();
