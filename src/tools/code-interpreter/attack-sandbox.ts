@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,6 +54,8 @@ export async function attackSandbox(
     const secret = randomBytes(16).toString('hex');
     const secretFile = join(folder, 'secret');
     await writeFile(secretFile, secret);
+    // Anybody may read it, whatever the umask: that a process is another user, who may not, is no border of files.
+    await Promise.all([chmod(folder, 0o755), chmod(secretFile, 0o644)]);
     const order = {
       secretFile,
       secret,
