@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { UnsteadyTest } from './second-run.ts';
 import { createSummary } from './summary.ts';
 import type { FinishedTest } from './test-pass.ts';
 
@@ -20,7 +21,7 @@ const run = ({
 }: {
   isStrict?: boolean;
   pass?: string;
-  tests?: readonly FinishedTest[];
+  tests?: readonly (FinishedTest | UnsteadyTest)[];
   faults?: readonly string[];
 }) => {
   const lines: string[] = [];
@@ -64,4 +65,15 @@ test('where everything must run, a skipped client, model or engine test has fail
   assert.equal(strict('model', 'test/model/a.test.ts:1'), '1 passed, 1 failed');
   assert.equal(strict('unit', 'test/contracts/engine.test.ts:1'), '1 passed, 1 failed');
   assert.equal(strict('unit', 'test/contracts/store.test.ts:1'), '1 passed, 0 failed');
+});
+
+test('one that passed in its second run is passed, and named with what it failed for', () => {
+  const { exitCode, lines } = run({
+    pass: 'process',
+    tests: [{ ...finished('passed'), outcome: 'passed', firstDetail: 'beside others' }],
+  });
+  assert.equal(exitCode, 0);
+  assert.equal(lines.at(-1), '1 passed, 0 failed');
+  assert.ok(lines.includes('    beside others'), lines.join('\n'));
+  assert.ok(lines.includes('unsteady, passed in a second run:'), lines.join('\n'));
 });

@@ -1,3 +1,4 @@
+import type { UnsteadyTest } from './second-run.ts';
 import { type FinishedTest, indent } from './test-pass.ts';
 
 export interface Step {
@@ -13,7 +14,7 @@ export interface Summary {
   knows(name: string): boolean;
   /** Begins a pass; the function it returns takes what went wrong besides failed tests. */
   begin(name: string, options: { files: number; showsEach: boolean }): (faults: readonly string[]) => void;
-  test(test: FinishedTest): void;
+  test(test: FinishedTest | UnsteadyTest): void;
   /** Prints the closing block. @returns the exit code. */
   close(): number;
 }
@@ -34,6 +35,7 @@ export function createSummary({
   const passes: { name: string; durationMs: number; tests: number }[] = [];
   const skipped: string[] = [];
   const failed: string[] = [];
+  const unsteady: string[] = [];
   let passed = 0;
   let pass = { name: '', showsEach: false, tests: 0 };
 
@@ -75,7 +77,11 @@ export function createSummary({
 
     test(test) {
       pass.tests += 1;
-      if (test.outcome === 'passed') {
+      if ('firstDetail' in test) {
+        unsteady.push(`${test.name} (${test.place})`);
+        print(`  UNSTEADY ${test.name} (${test.place}): it passed when it ran again, alone, and failed before`);
+        print(indent(test.firstDetail));
+      } else if (test.outcome === 'passed') {
         const line = `${test.name}  ${seconds(test.durationMs)}`;
         if (pass.showsEach) print(`  ok ${line}`);
         else if (test.durationMs > SLOW_MS) print(`  slow ${line}`);
@@ -91,6 +97,7 @@ export function createSummary({
         print(`${name.padEnd(8)}${seconds(durationMs).padStart(8)}${String(tests).padStart(6)}`);
       }
       if (skipped.length > 0) print(`\nskipped:\n${indent(skipped.join('\n'))}`);
+      if (unsteady.length > 0) print(`\nunsteady, passed in a second run:\n${indent(unsteady.join('\n'))}`);
       if (failed.length > 0) print(`\nfailed:\n${indent(failed.join('\n'))}`);
       print(`\n${passed} passed, ${failed.length} failed`);
       return failed.length === 0 ? 0 : 1;

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { enginesFolder, modelsFolder } from '../test/models-folder.ts';
 import { CHECKS, runCheck } from './checks.ts';
 import { endGroupsOnSignal } from './process-group.ts';
+import { runWithSecondRun } from './second-run.ts';
 import { createSummary } from './summary.ts';
 import { runTestPass, type TestPass } from './test-pass.ts';
 import { pullWeights } from './weights.ts';
@@ -115,7 +116,9 @@ async function runPass({ globs, needsWeights, showsEach, ...pass }: PassPlan): P
     summary.step('weights', { ...pulled, durationMs: performance.now() - startedAt });
   }
   const finish = summary.begin(pass.name, { files: files.length, showsEach });
-  finish(await runTestPass({ ...pass, files, env: environment() }, (test) => summary.test(test)));
+  const whole = { ...pass, files, env: environment() };
+  const runFiles = pass.isolation === 'none' ? runTestPass : runWithSecondRun;
+  finish(await runFiles(whole, (test) => summary.test(test)));
 }
 
 /** Tests see no setting that this machine has for its own Parley, except where the weights lie. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { runWithSecondRun } from '../../scripts/second-run.ts';
 import { type FinishedTest, runTestPass } from '../../scripts/test-pass.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-test-pass-'));
@@ -13,15 +14,19 @@ interface Options {
   passTimeoutMs?: number;
   /** How many files have this source. */
   copies?: number;
+  runs?: typeof runTestPass;
 }
 
-const run = async (source: string, { isolation = 'process', passTimeoutMs = 20_000, copies = 1 }: Options = {}) => {
+const run = async (
+  source: string,
+  { isolation = 'process', passTimeoutMs = 20_000, copies = 1, runs = runTestPass }: Options = {},
+) => {
   const files = Array.from({ length: copies }, (_, at) => join(folder, `made-up${at || ''}.test.ts`));
   for (const file of files) writeFileSync(file, `import { test, describe, before } from 'node:test';\n${source}`);
   const tests: FinishedTest[] = [];
   // Without it, the inner node:test would take itself for a file of the outer one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  const faults = await runTestPass(
+  const faults = await runs(
     { name: 'made up', files, isolation, atOnce: 2, testTimeoutMs: 10_000, passTimeoutMs, env, showOutput: () => {} },
     (one) => tests.push(one),
   );
@@ -90,4 +95,58 @@ test('a pass that takes too long is ended', async () => {
     passTimeoutMs: 1_000,
   });
   assert.deepEqual(faults, ['did not end within 1 s']);
+});
+
+/** Counts its runs in a file of its own, whatever process it is in. */
+const COUNTED = `
+  import { appendFileSync, readFileSync } from 'node:fs';
+  appendFileSync(import.meta.filename + '.runs', 'x');
+  const runs = readFileSync(import.meta.filename + '.runs', 'utf8').length;
+`;
+
+const forgetRuns = (): void => {
+  for (const at of ['', 1, 2, 3]) rmSync(join(folder, `made-up${at}.test.ts.runs`), { force: true });
+};
+
+test('what failed runs again with its file, alone: it fails, or is named as unsteady; and so does what fails only then', async () => {
+  forgetRuns();
+  const { outcomes, tests, faults } = await run(
+    `${COUNTED}
+    test('good', () => {});
+    test('chance', () => { if (runs === 1) throw new Error('beside others'); });
+    test('bad', () => { throw new Error('always'); });
+    test('worse', () => { if (runs === 2) throw new Error('later'); });`,
+    { runs: runWithSecondRun },
+  );
+  assert.deepEqual(outcomes.toSorted(), ['failed bad', 'failed worse', 'passed chance', 'passed good', 'passed worse']);
+  const [unsteady] = tests.filter((one) => 'firstDetail' in one);
+  assert.equal(unsteady?.name, 'chance');
+  assert.match(String(unsteady?.firstDetail), /beside others/);
+  assert.deepEqual(faults, []);
+});
+
+test('many files that fail, a file that ends its process and a process left running are no chance', async () => {
+  forgetRuns();
+  const chance = `${COUNTED} test('chance', () => { if (runs === 1) throw new Error('beside others'); });`;
+  const many = await run(chance, { runs: runWithSecondRun, copies: 4 });
+  assert.deepEqual(
+    many.outcomes,
+    Array.from({ length: 4 }, () => 'failed chance'),
+  );
+
+  forgetRuns();
+  const ended = await run(`${COUNTED} test('good', () => {}); if (runs === 1) process.exit(3);`, {
+    runs: runWithSecondRun,
+  });
+  assert.match(ended.outcomes.join(), /^failed /);
+
+  forgetRuns();
+  const left = await run(
+    `${chance}
+    import { spawn } from 'node:child_process';
+    test('starts', () => spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' }).unref());`,
+    { runs: runWithSecondRun },
+  );
+  assert.deepEqual(left.outcomes, ['passed starts', 'failed chance']);
+  assert.match(left.faults.join(), /^left running: /);
 });
