@@ -26,7 +26,8 @@ const UNIT: PassPlan = {
   globs: ['src/**/*.test.ts', 'test/tidy.test.ts', 'test/contracts/**/*.test.ts', 'scripts/**/*.test.ts'],
   isolation: 'none',
   atOnce: AT_ONCE,
-  testTimeoutMs: 20_000,
+  // A test, or the start of a database, takes a few seconds at most; on a machine that others use, several times as long.
+  testTimeoutMs: 60_000,
   passTimeoutMs: 600_000,
   needsWeights: false,
   showsEach: false,
