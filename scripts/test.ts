@@ -39,7 +39,8 @@ const LATER: readonly PassPlan[] = [
     globs: ['test/process/**/*.test.ts', 'test/crash/**/*.test.ts'],
     isolation: 'process',
     atOnce: AT_ONCE,
-    testTimeoutMs: 90_000,
+    // As long as what these tests wait for one after the other: a start, a lease, an end.
+    testTimeoutMs: 180_000,
     passTimeoutMs: 1_200_000,
     needsWeights: false,
     showsEach: true,
