@@ -15,6 +15,8 @@ const CHILD = fileURLToPath(new URL('batches-child.ts', import.meta.url));
 const PLACE = { region: 'cn-beijing', workspace: 'primary' } as const;
 
 const KILLS = 20;
+/** For all of them, in ms: on a slow machine there are fewer. */
+const KILLING_MS_MAX = 100_000;
 
 /** From its first word, or from a line of its own, to its end. */
 const LIFE_MS_MAX = 700;
@@ -115,14 +117,18 @@ describe('a batch and a service that is killed', () => {
     return (await (await ask(server, 'POST', '/batches', wish)).json()) as Batch;
   }
 
-  const told = 'ends with each line exactly once in its files, exact counts, and exact sums of files';
-  it(told, { timeout: 240_000 }, async () => {
+  const promise = 'ends with each line exactly once in its files, exact counts, and exact sums of files';
+  it(promise, { timeout: 300_000 }, async () => {
     let server = await start();
     const { id } = await create(server);
     const get = async () => (await (await ask(server, 'GET', `/batches/${id}`)).json()) as Batch;
     const doneOf = ({ request_counts: { completed, failed } }: Batch): number => completed + failed;
     let seen = 0;
-    for (let kill = 0; kill < KILLS && seen < KILLED_LINES_MAX; kill += 1) {
+    /** Of those: what is no request counts as failed without being run. */
+    let ran = 0;
+    const killingSince = performance.now();
+    const goesOn = (): boolean => seen < KILLED_LINES_MAX && performance.now() - killingSince < KILLING_MS_MAX;
+    for (let kill = 0; kill < KILLS && goesOn(); kill += 1) {
       const { child } = server;
       const killed = once(child, 'exit');
       // What does not move on in several lives is given up, and on a busy machine a line may take longer than a life.
@@ -138,9 +144,10 @@ describe('a batch and a service that is killed', () => {
       const done = doneOf(batch);
       assert.ok(done >= seen, 'what was there is there');
       seen = done;
+      ran = batch.request_counts.completed;
     }
-    assert.ok(seen > LINES / 10, 'no line was run between the kills');
-    const batch = await until('it has ended', { withinMs: WITHIN_MS }, async () => {
+    assert.ok(ran > 0, 'no line was run between the kills');
+    const batch = await until('it has ended', { withinMs: 2 * WITHIN_MS }, async () => {
       const told = await get();
       return ['validating', 'in_progress', 'finalizing'].includes(told.status) ? undefined : told;
     });
