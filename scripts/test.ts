@@ -27,7 +27,8 @@ const UNIT: PassPlan = {
   globs: ['src/**/*.test.ts', 'test/tidy.test.ts', 'test/contracts/**/*.test.ts', 'scripts/**/*.test.ts'],
   isolation: 'none',
   atOnce: AT_ONCE,
-  testTimeoutMs: 20_000,
+  // A test, or the start of a database, takes a few seconds at most; on a machine that others use, several times as long.
+  testTimeoutMs: 60_000,
   passTimeoutMs: 600_000,
   needsWeights: false,
   showsEach: false,
@@ -39,7 +40,8 @@ const LATER: readonly PassPlan[] = [
     globs: ['test/process/**/*.test.ts', 'test/crash/**/*.test.ts'],
     isolation: 'process',
     atOnce: AT_ONCE,
-    testTimeoutMs: 90_000,
+    // As long as what these tests wait for one after the other: a start, a lease, an end.
+    testTimeoutMs: 180_000,
     passTimeoutMs: 1_200_000,
     needsWeights: false,
     showsEach: true,

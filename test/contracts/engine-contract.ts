@@ -480,10 +480,14 @@ export function engineContract(name: string, declared: Declared, open: () => Pro
     it('that dies in mid-answer rejects, never looks finished, and comes back', async () => {
       const { batches } = await engine.start(ask(trial.deadly.text), new AbortController().signal);
       const events: EngineEvent[] = [];
+      let isStruck = false;
       await assert.rejects(
         async () => {
           for await (const batch of batches) {
             events.push(...batch);
+            // Once: what was said before is read behind its end, and by then another may be in its place.
+            if (isStruck || textOf(events) === '') continue;
+            isStruck = true;
             trial.deadly.strike();
           }
         },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { text as readText } from 'node:stream/consumers';
@@ -35,6 +36,14 @@ if (skip === false)
       close: () => llama.close(),
     };
   });
+
+/** Processor time that a process has used, in ms; where that is not known, time. */
+function workMs(pid: number): number {
+  if (process.platform !== 'linux') return performance.now();
+  const [, numbers = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(/\) \S /);
+  const [user = 0, system = 0] = numbers.split(' ').map(Number).slice(10, 12);
+  return 10 * (user + system);
+}
 
 describe('the llama engine', { skip }, () => {
   let llama: Llama;
@@ -100,7 +109,7 @@ describe('the llama engine', { skip }, () => {
     await isFree();
   });
 
-  it('can be driven by any HTTP client, and a closed connection ends the run within 100 ms', async () => {
+  it('can be driven by any HTTP client, and a closed connection ends the run within 100 ms or a few ticks', async () => {
     const call = engineRequest('Tell me a story.', free);
     const beginRun = async () => {
       const sent = llama.open('POST', '/generate');
@@ -109,20 +118,26 @@ describe('the llama engine', { skip }, () => {
       const [response] = await once(sent, 'response');
       return { sent, response, first: await once(response.setEncoding('utf8'), 'data') };
     };
-    const tookMs: number[] = [];
-    // The machine may be busy with something else once.
-    for (let attempt = 0; attempt < 3 && !tookMs.some((ms) => ms <= 100); attempt++) {
+    const took: { ms: number; ticks: number }[] = [];
+    // A slow machine takes longer than that for a tick, and any may be busy with something else once.
+    const isSoon = () => took.some(({ ms, ticks }) => ms <= 100 || ticks <= 3);
+    for (let attempt = 0; attempt < 5 && !isSoon(); attempt++) {
       const { sent, response, first } = await beginRun();
       assert.equal(response.statusCode, 200);
       const line: Line = JSON.parse(String(first[0]).split('\n')[0] ?? '');
       assert.equal(line.type, 'started');
-      assert.equal((await llama.health()).busySequences, 1);
+      const open = await llama.health();
+      assert.equal(open.busySequences, 1);
       const closedAt = performance.now();
       sent.destroy();
-      while ((await llama.health()).busySequences > 0) assert.ok(performance.now() - closedAt < 5_000);
-      tookMs.push(performance.now() - closedAt);
+      let now = open;
+      while (now.busySequences > 0) {
+        assert.ok(performance.now() - closedAt < 30_000);
+        now = await llama.health();
+      }
+      took.push({ ms: performance.now() - closedAt, ticks: now.ticks - open.ticks });
     }
-    assert.ok(Math.min(...tookMs) <= 100, `free after ${tookMs.map(Math.round).join(', ')} ms`);
+    assert.ok(isSoon(), `free after ${JSON.stringify(took)}`);
   });
 
   it('answers a broken call with a refusal, not with its end', async () => {
@@ -232,12 +247,15 @@ describe('the llama engine', { skip }, () => {
     }
     const story = engineRequest('Tell me a story.', { ...free, maxTokens: 150 });
     const other = await llama.engine.start(story, new AbortController().signal);
+    // A machine that stands still, or works for others, makes nobody wait for this grammar: what counts is both times.
+    const times = () => ({ wall: performance.now(), work: workMs(llama.pid) });
     const gapsMs: number[] = [];
     const reading = (async () => {
-      let last = performance.now();
+      let last = times();
       for await (const batch of other.batches) {
-        if (batch.length > 0) gapsMs.push(performance.now() - last);
-        last = performance.now();
+        const now = times();
+        if (batch.length > 0) gapsMs.push(Math.min(now.wall - last.wall, now.work - last.work));
+        last = now;
       }
     })();
     const grammar: Grammar = { type: 'sequence', parts: [hostile, schema(true, 'tools[4]')] };

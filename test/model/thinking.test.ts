@@ -43,6 +43,7 @@ describe('thinking on a real model', { skip: lacksWeights('svc-plus') }, () => {
       model: 'svc-plus',
       messages: [...QUESTION],
       max_tokens: 8,
+      temperature: 0,
       stream: true,
       logprobs: true,
       ...thinkingFor(8),
@@ -67,6 +68,7 @@ describe('thinking on a real model', { skip: lacksWeights('svc-plus') }, () => {
       model: 'svc-plus',
       messages: [...QUESTION],
       max_completion_tokens: 10,
+      temperature: 0,
       ...thinkingFor(40),
     });
     assert.equal(choices[0]?.finish_reason, 'length');

@@ -27,18 +27,23 @@ export interface Rule {
 /** Not ours, or made from what is. */
 const IGNORED = new Set(['node_modules', '.git', 'dist', '.cache', 'coverage']);
 
-/** Everything under a folder, read once. */
+/** Everything under a folder, read once. What is ignored is not even looked at: others may be writing there. */
 export function readTree(root: string): Tree {
-  const files = readdirSync(root, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(root.length).replaceAll('\\', '/').replace(/^\//, ''))
-    .filter((path) => !path.split('/').some((part) => IGNORED.has(part)) && !path.endsWith('.log'));
   return new Map(
-    files.toSorted().map((path) => {
+    [...filesBelow(root)].toSorted().map((path) => {
       const full = join(root, path);
       return [path, { path, sizeBytes: statSync(full).size, lines: readFileSync(full, 'utf8').split('\n') }];
     }),
   );
+}
+
+function* filesBelow(root: string, folder = ''): Generator<string> {
+  for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+    if (IGNORED.has(entry.name)) continue;
+    const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
+    if (entry.isDirectory()) yield* filesBelow(root, path);
+    else if (entry.isFile() && !path.endsWith('.log')) yield path;
+  }
 }
 
 /** A tree out of texts, for trying the rules. */
