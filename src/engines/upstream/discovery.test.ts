@@ -194,21 +194,25 @@ test('where nobody listens there is no model to assume, only a declared one', as
   assert.equal(declared.declaredOnly?.why.kind, 'upstream-failed');
 });
 
-test('a caller that goes while the server is asked what it is does not wait for that', { timeout: 30_000 }, async (t) => {
-  // The question is never given up: whoever waited for its end would wait for ever.
-  t.mock.timers.enable({ apis: ['setTimeout'] });
-  await using server = await testServer({ '/v1/models': () => undefined });
-  const engine = server.engine();
-  const caller = new AbortController();
-  const starting = engine.start(REQUEST, caller.signal);
-  const embedding = engine.embeddings?.embed({ ...REQUEST, inputs: [{ text: 'a', field: 'input' }] }, caller.signal);
-  const ranking = engine.ranking?.rank(
-    { ...REQUEST, query: { text: 'a', field: 'query' }, documents: [] },
-    caller.signal,
-  );
-  caller.abort();
-  for (const call of [starting, embedding, ranking]) await assert.rejects(async () => call, { kind: 'cancelled' });
-});
+test(
+  'a caller that goes while the server is asked what it is does not wait for that',
+  { timeout: 30_000 },
+  async (t) => {
+    // The question is never given up: whoever waited for its end would wait for ever.
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    await using server = await testServer({ '/v1/models': () => undefined });
+    const engine = server.engine();
+    const caller = new AbortController();
+    const starting = engine.start(REQUEST, caller.signal);
+    const embedding = engine.embeddings?.embed({ ...REQUEST, inputs: [{ text: 'a', field: 'input' }] }, caller.signal);
+    const ranking = engine.ranking?.rank(
+      { ...REQUEST, query: { text: 'a', field: 'query' }, documents: [] },
+      caller.signal,
+    );
+    caller.abort();
+    for (const call of [starting, embedding, ranking]) await assert.rejects(async () => call, { kind: 'cancelled' });
+  },
+);
 
 test('calls that come together ask once, and the first answer is asked for in the words of the server', async () => {
   await using server = await testServer({
