@@ -83,19 +83,20 @@ describe('a thread that many wait for', () => {
 
   it('is not to blame where it did not run: it was stopped, or the machine busy', async () => {
     let cpu = 0;
-    const worker = create({ msMax: 200, cpuMs: () => cpu });
+    let looks = 0;
+    const { promise: oftenLooked, resolve } = Promise.withResolvers<void>();
+    // It looks when it asks and when the thread begins, however late that is, and then each time that the time is over.
+    const cpuMs = (): number => {
+      if (++looks === 2 + 4) resolve();
+      return cpu;
+    };
+    const worker = create({ msMax: 200, cpuMs });
     const answer = worker.ask('hang', of('k'));
     let isOver = false;
     const over = (): void => void (isOver = true);
     answer.then(over, over);
-    await new Promise((resolve) => {
-      let looks = 0;
-      const timer = setInterval(() => {
-        if (++looks < 5) return;
-        clearInterval(timer);
-        resolve(undefined);
-      }, 220);
-    });
+    await oftenLooked;
+    await new Promise((turn) => setImmediate(turn));
     assert.equal(isOver, false);
     cpu = 1_000;
     await assert.rejects(answer, (error) => error instanceof WorkerLimitError && error.limit === 'time');

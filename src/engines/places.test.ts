@@ -118,7 +118,8 @@ describe('places at a server', () => {
     for (const each of [...live, ...waiting]) (await each)();
   });
 
-  it('go to reserved requests first, which are not refused because live ones wait, and wait for longer', async () => {
+  it('go to reserved requests first, which are not refused because live ones wait, and wait for longer', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const places = place(1, { queuePlacesMax: 2, queueWaitMsMax: 5 });
     const reserved = () => ({
       owner: { workspace: 'w', key: 'r', priority: 'reserved' as const },
@@ -129,8 +130,12 @@ describe('places at a server', () => {
     const live = ['a', 'b'].map((key) => places.take(1, asker(key)));
     await assert.rejects(places.take(1, asker('c')), { kind: 'overloaded' });
     const kept = places.take(1, reserved()).then((give) => (order.push('reserved'), give));
-    for (const each of live) await assert.rejects(each, { kind: 'overloaded' }, 'they waited for too long');
-    await assert.rejects(places.take(1, asker()), { kind: 'overloaded' }, 'a later one did, too');
+    const tooLong = live.map((each) => assert.rejects(each, { kind: 'overloaded' }, 'they waited for too long'));
+    t.mock.timers.tick(5);
+    await Promise.all(tooLong);
+    const later = assert.rejects(places.take(1, asker()), { kind: 'overloaded' }, 'a later one did, too');
+    t.mock.timers.tick(5);
+    await later;
     const late = places.take(1, asker()).then((give) => (order.push('live'), give));
     free();
     (await kept)();
@@ -138,11 +143,14 @@ describe('places at a server', () => {
     assert.deepEqual(order, ['reserved', 'live']);
   });
 
-  it('are waited for longer by a background request', async () => {
+  it('are waited for longer by a background request', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const places = place(1, { queueWaitMsMax: 5 });
     const free = await places.take(1, asker());
     const patient = places.take(1, behind());
-    await assert.rejects(places.take(1, asker()), { kind: 'overloaded' });
+    const refused = assert.rejects(places.take(1, asker()), { kind: 'overloaded' });
+    t.mock.timers.tick(5);
+    await refused;
     free();
     (await patient)();
   });

@@ -58,9 +58,10 @@ describe('triggers', () => {
 
   it('cost little where there are hundreds', () => {
     const triggers = createTriggers(phasesOf(...Array.from({ length: 500 }, (_, i) => `"name"\\s*:\\s*"tool_${i}"`)));
-    const startedAt = performance.now();
+    // Of this thread alone: what others do on the machine does not count.
+    const before = process.threadCpuUsage();
     for (let i = 0; i < 1_000; i++) triggers.find(0, 'word '.repeat(100), ' and "words"');
-    assert.ok(performance.now() - startedAt < 5_000);
+    assert.ok(process.threadCpuUsage(before).user < 5_000_000);
     assert.deepEqual(triggers.find(0, '{"name": ', '"tool_499", '), { end: 10, phase: 500 });
   });
 });

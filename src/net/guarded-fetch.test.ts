@@ -541,7 +541,8 @@ describe('a guarded fetch whose caller goes away', () => {
     });
   }
 
-  it('gives an answer up that nobody reads, when the time is over', async () => {
+  it('gives an answer up that nobody reads, when the time is over', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     await withServers(async ({ http }) => {
       const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
       const server = await http((_request, response) => {
@@ -551,6 +552,7 @@ describe('a guarded fetch whose caller goes away', () => {
       const { body } = await createGuardedFetch({ ...LOOPBACK, timeouts: { wholeMs: 200 } })(local(server), {
         bytesMax: 100,
       });
+      t.mock.timers.tick(200);
       await gone;
       await assertRefused(buffer(body), 'timeout', /in all/);
     });

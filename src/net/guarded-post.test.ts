@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { startServer, startTlsServer, type SmallServer } from './__fixtures__/small-server.ts';
 import { createGuardedPost } from './guarded-post.ts';
+
+/** What node says there: a client has the head of an answer. */
+const HEAD_CAME = 'http.client.response.finish';
 
 const LOOPBACK = { allow: ['127.0.0.0/8'] };
 const WISH = { type: 'application/json', bytes: Buffer.from('{"ü":1}'), answerBytesMax: 1_000 };
@@ -72,11 +76,21 @@ describe('a guarded post', () => {
     });
   });
 
-  it('takes the status of an answer that is never complete, when the time is over', async () => {
+  it('takes the status of an answer that is never complete, when the time is over', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const listener: RequestListener = (_request, response) => void response.writeHead(500).write('so');
     await withServer(listener, async (server) => {
+      const { promise: headCame, resolve } = Promise.withResolvers<void>();
+      const onHead = (): void => resolve();
+      subscribe(HEAD_CAME, onHead);
       const post = createGuardedPost({ ...LOOPBACK, timeouts: { wholeMs: 200 } });
-      assert.deepEqual(await post(local(server), WISH), { status: 500 });
+      const status = post(local(server), WISH);
+      // Before its head there is no answer, and the time would be over too early.
+      await headCame;
+      unsubscribe(HEAD_CAME, onHead);
+      await new Promise((turn) => setImmediate(turn));
+      t.mock.timers.tick(200);
+      assert.deepEqual(await status, { status: 500 });
     });
   });
 

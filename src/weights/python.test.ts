@@ -10,14 +10,14 @@ import { runPython } from './python.ts';
 
 const skip = spawnSync('python3', ['--version']).status !== 0 && 'no python3';
 
-/** Takes a connection and gives it to a child as well: it ends when both have ended. Neither ends by itself. */
+/** Takes a connection and gives it to a child as well: it ends when both have ended. Neither ends by itself within the test. */
 const SLOW_PIP = `
 import os, socket, subprocess, sys, time
 line = socket.create_connection(("127.0.0.1", int(os.environ["LINE_PORT"])))
-line.sendall(" ".join(sys.argv[1:]).encode())
 os.set_inheritable(line.fileno(), True)
-subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"], close_fds=False)
-time.sleep(30)
+subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)"], close_fds=False)
+line.sendall(" ".join(sys.argv[1:]).encode())
+time.sleep(120)
 `;
 
 const PARENT = `
@@ -26,7 +26,7 @@ const fetchWheel = createPipFetch({ python: 'python3', environment: process.env 
 await fetchWheel({ package: 'w-part1', version: '1.0', member: 'm' }, process.cwd(), new AbortController().signal);
 `;
 
-test('a download ends with all it has started when the service is killed', { skip, timeout: 20_000 }, async (t) => {
+test('a download ends with all it has started when the service is killed', { skip, timeout: 60_000 }, async (t) => {
   const folder = await temporaryFolder(t);
   await mkdir(join(folder, 'pip'));
   await writeFile(join(folder, 'pip', '__init__.py'), '');
@@ -49,10 +49,8 @@ test('a download ends with all it has started when the service is killed', { ski
   const [said]: Buffer[] = await once(line, 'data');
   assert.match(String(said), /^download .* w-part1==1\.0$/);
   const ended = once(line, 'close');
-  const killedAt = performance.now();
   parent.kill('SIGKILL');
   await ended;
-  assert.ok(performance.now() - killedAt < 2_000);
 });
 
 test('a program gets its arguments, and its status and last words come back', { skip }, async (t) => {

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, it } from 'node:test';
 import { ServiceError } from '../../core/error.ts';
 import { systemClock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { TextEngine } from '../engine.ts';
 import { createUpstreamEngine } from '../upstream/upstream-engine.ts';
 import { ask } from './__fixtures__/fake-engine.ts';
 import { createRecordedLog } from './__fixtures__/recorded-log.ts';
+import { createStillClock } from './__fixtures__/still-clock.ts';
 import {
   answers,
   createFixtureServer,
@@ -57,11 +59,11 @@ const checkAllAnswered = (answered: readonly Answered[]): void => {
   assert.deepEqual(failures, []);
 };
 
-/** Lets the event loop go round. @throws when it is not so within five seconds. */
+/** Lets the event loop go round. @throws when it is not so within thirty seconds. */
 async function turnsUntil(isSo: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + 30_000;
   while (!isSo()) {
-    assert.ok(performance.now() < deadline, 'not within five seconds');
+    assert.ok(performance.now() < deadline, 'not within thirty seconds');
     await new Promise((turn) => setImmediate(turn));
   }
 }
@@ -75,7 +77,15 @@ describe('a pool of three servers', () => {
   after(closeAll);
 
   /** Those that are well have all the time that a busy machine may take. */
-  async function room({ ill = [], well = [] }: { ill?: readonly Play[]; well?: readonly Play[] }) {
+  async function room({
+    ill = [],
+    well = [],
+    clock = systemClock,
+  }: {
+    ill?: readonly Play[];
+    well?: readonly Play[];
+    clock?: Pick<Clock, 'monotonic'>;
+  }) {
     const servers = await Promise.all([...ill, ...well].map(createFixtureServer));
     const log = createRecordedLog();
     const pool = createPool({
@@ -90,7 +100,7 @@ describe('a pool of three servers', () => {
         }),
       })),
       log,
-      clock: systemClock,
+      clock,
       options: { backoffMsMin: 200, healthMs: 50 },
     });
     open.push(pool, ...servers);
@@ -235,7 +245,8 @@ describe('a pool of three servers', () => {
 
   it('passes on how long to wait where all are busy, and asks none of them meanwhile', async () => {
     const busy = reply(429, { error: { message: 'slow down' } }, { 'retry-after': '30' });
-    const { servers, pool } = await room({ well: [busy, busy, busy] });
+    // A second that goes by between two questions is one less to wait.
+    const { servers, pool } = await room({ well: [busy, busy, busy], clock: createStillClock() });
     for (const { error } of await manyAnswers(pool, 20)) {
       assert.equal(error?.kind, 'overloaded');
       assert.equal(error.retryAfterSeconds, 30);

@@ -462,7 +462,8 @@ describe('an upstream as an engine', () => {
   });
 
   it('gives up an upstream that hangs: without a head, with comments only, in mid-answer, in a refusal', async () => {
-    const timeouts = { firstTokenMs: 40, idleMs: 40 };
+    // A limit is short where it is the one that has to be reached: a stall of this process must not reach another first.
+    const [noEvent, noMore] = [{ firstTokenMs: 40 }, { idleMs: 40 }];
     const hang =
       (head: string | undefined, status = 200): Play =>
       (response) => {
@@ -470,12 +471,12 @@ describe('an upstream as an engine', () => {
         response.writeHead(status, { 'content-type': 'text/event-stream' });
         response.write(head);
       };
-    for (const [how, step] of [
-      [hang(undefined), /first event/],
-      [hang(': ping\n\n'), /first event/],
-      [hang(frame({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] })), /first event/],
-      [hang(say('a')), /next piece/],
-      [hang('{"error"', 500), /first event/],
+    for (const [how, timeouts, step] of [
+      [hang(undefined), noEvent, /first event/],
+      [hang(': ping\n\n'), noEvent, /first event/],
+      [hang(frame({ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] })), noEvent, /first event/],
+      [hang(say('a')), noMore, /next piece/],
+      [hang('{"error"', 500), noEvent, /first event/],
     ] as const) {
       play = how;
       const closed = new Promise((resolve) => onAsked((request) => request.socket.once('close', resolve)));

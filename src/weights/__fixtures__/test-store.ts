@@ -16,7 +16,7 @@ function createHastyClock(): Clock {
   return { now: () => Date.now(), monotonic: () => (ms += 1_000) };
 }
 
-/** A store in `folder`/models that reaches nothing unless the test says so, and waits for nothing. */
+/** A store in `folder`/models that reaches nothing unless the test says so, waits for nothing, and gives up nothing that is only late. */
 export function createTestStore(folder: string, given: Partial<WeightsStoreOptions> = {}): TestStore {
   const logged: string[] = [];
   const progress: PullProgress[] = [];
@@ -32,7 +32,7 @@ export function createTestStore(folder: string, given: Partial<WeightsStoreOptio
     log: { info: (message) => logged.push(message), warn: (message) => logged.push(message) },
     onProgress: (event) => progress.push(event),
     ...given,
-    limits: { connectMs: 2_000, silenceMs: 2_000, retryMs: 1, diskReserveBytes: 0, lockPollMs: 5, ...given.limits },
+    limits: { connectMs: 30_000, silenceMs: 30_000, retryMs: 1, diskReserveBytes: 0, lockPollMs: 5, ...given.limits },
   });
   return { ...store, folder: models, logged, progress };
 }

@@ -34,7 +34,7 @@ async function scene(t: TestContext, given: Partial<RuntimeStoreOptions> = {}) {
     main: 'main',
     packages: [common, main],
   };
-  const limits = { diskReserveBytes: 0, lockPollMs: 1, silenceMs: 2_000 };
+  const limits = { diskReserveBytes: 0, lockPollMs: 1, silenceMs: 30_000 };
   const options = (more: Partial<RuntimeStoreOptions> = {}): RuntimeStoreOptions => ({
     folder,
     runtime: () => runtime,
