@@ -378,7 +378,8 @@ test('a session that does not end does not keep the service from stopping', asyn
 
 test('one that was held hears our goodbye, and answers it', async () => {
   const { echo, peers } = createEcho();
-  await using front = await startHttp({ sockets: [echo] });
+  // Its answer is waited for however long the machine stalls.
+  await using front = await startHttp({ sockets: [echo], limits: { abortGraceMs: 60_000 } });
   const peer = connect(front);
   await peer.opened;
   peers[0]?.hold();
