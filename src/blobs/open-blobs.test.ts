@@ -212,7 +212,8 @@ describe('blobs in a bucket of a server that plays a part', () => {
       // Each of the eighty has what is on its way to the disk besides, and so has the server, in the same process.
       const boundBytes = 2 * (S3_PARTS_AT_ONCE * S3_PART_BYTES + 80 * S3_SPOOL_WRITE_BYTES);
       assert.ok(heldBytes < boundBytes, `${heldBytes} bytes are held`);
-      assert.deepEqual(await readdir(join(folder, 'incoming')), [], 'a killed process would leave nothing');
+      // A file has its name for the moment in which it is made: those of the fast ones may just be. None keeps it.
+      while ((await readdir(join(folder, 'incoming'))).length > 0) await turn();
       answerAll();
       const facts = await Promise.all(fastOnes);
       assert.ok(facts.every(({ sizeBytes }) => sizeBytes === 14 * MIB));

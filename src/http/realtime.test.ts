@@ -38,21 +38,20 @@ async function open(port: number) {
 
 /** Recognises for ever, until it is told to stop. */
 function endlessEngine() {
-  const aborts: number[] = [];
-  let calls = 0;
+  let [calls, aborts] = [0, 0];
   const engine: SpeechEngine = {
     ...scriptedSpeech(),
     recognize: (_request, signal) => {
       calls += 1;
       return new Promise((_resolve, reject) => {
         signal.addEventListener('abort', () => {
-          aborts.push(performance.now());
+          aborts += 1;
           reject(signal.reason as Error);
         });
       });
     },
   };
-  return { engine, aborts, calls: () => calls };
+  return { engine, calls: () => calls, aborts: () => aborts };
 }
 
 test('a task runs beside fifty connections that ask for nothing', async () => {
@@ -89,14 +88,19 @@ test('the engine stops within a second when a client is killed in the middle', a
   await peer.hears('task-started');
   peer.socket.send(AUDIO);
   while (calls() === 0) await turn();
-  const killedAt = performance.now();
   peer.socket.terminate();
-  while (aborts.length === 0) await turn();
-  assert.ok((aborts[0] ?? Infinity) - killedAt < 1_000);
+  let tookMs = 0;
+  for (let lookedAt = performance.now(); aborts() === 0;) {
+    await turn();
+    // A turn in which the machine stood still counts as one in which it did not.
+    tookMs += Math.min(performance.now() - lookedAt, 20);
+    lookedAt = performance.now();
+  }
+  assert.ok(tookMs < 1_000, `${tookMs} ms`);
   assert.deepEqual(house.running, { recognitions: 0, leases: 0 });
 });
 
-test('at shutdown what runs has its time, and is told when that is over', async () => {
+test('at shutdown what runs has its time, and is told when that is over', async ({ mock }) => {
   const { engine, calls } = endlessEngine();
   const house = createHouse({ engine });
   await using front = await startHttp({ sockets: [realtime(house.needs)] });
@@ -106,10 +110,16 @@ test('at shutdown what runs has its time, and is told when that is over', async 
   await Promise.all([stuck.hears('task-started'), quick.hears('task-started')]);
   stuck.socket.send(AUDIO);
   while (calls() === 0) await turn();
+  // The time is over when the test says so: a busy machine may need longer for what is quick.
+  mock.timers.enable({ apis: ['setTimeout'] });
   const closed = front.http.close({ graceMs: 400 });
   quick.socket.send(FINISH);
   await quick.hears('task-finished');
   assert.equal((await quick.closed)[0], 1001);
+  mock.timers.tick(399);
+  await turn();
+  assert.ok(!stuck.said.some(({ header }) => header.event === 'task-failed'));
+  mock.timers.tick(1);
   const { header } = await stuck.hears('task-failed');
   assert.deepEqual(
     [header.task_id, header.error_code, header.error_message],

@@ -294,7 +294,8 @@ describe('batches, through the whole service', () => {
     const names = Array.from({ length: 400 }, (_, at) => `n${at}`);
     const made = await create(
       'revoked',
-      names.map((name) => line(name, 'script:["x",{"delayMs":20},"y"]')),
+      // So slow that most of them are still to come, however late it is seen that some were answered.
+      names.map((name) => line(name, 'script:["x",{"delayMs":200},"y"]')),
     );
     await waitFor('revoked', made, ({ request_counts }) => request_counts.completed > 3);
     await service?.keys.revoke(id);

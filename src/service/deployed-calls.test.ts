@@ -315,7 +315,8 @@ describe('calls of deployments, through the whole service', () => {
     );
     // Both sequences of the shared engine have begun to answer, and nobody else's turn comes.
     await Promise.any(crowd);
-    const served = await chat(name, says({ repeat: 'w ', times: 40 }));
+    // Far more than the minute's: what comes back while the machine stalls is not enough for another call.
+    const served = await chat(name, says({ repeat: 'w ', times: 80 }));
     assert.equal(served.status, 200, served.text);
     hanging.abort();
     await Promise.all(crowd);

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { until } from '../../test/until.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { wav } from '../transcription/__fixtures__/wav.ts';
 import { createService } from './service.ts';
@@ -253,8 +254,12 @@ describe('transcriptions, through the whole service', () => {
 
   test('the line in the log says which model heard how much', async () => {
     const answer = await ask('POST', TRANSCRIPTIONS, formOf(HELLO, { model: 'fun-asr', response_format: 'text' }));
-    const line = lines.find((facts) => facts['requestId'] === answer.headers.get('x-request-id'));
-    const { asked: name, model, audioMs, sentences } = line ?? assert.fail();
+    const id = answer.headers.get('x-request-id');
+    // It may be written after the answer.
+    const line = await until('its line of the log', { withinMs: WITHIN_MS }, async () =>
+      lines.find(({ requestId }) => requestId === id),
+    );
+    const { asked: name, model, audioMs, sentences } = line;
     assert.deepEqual([name, model, audioMs, sentences], ['fun-asr', 'svc-asr', 5_300, 2]);
     assert.ok(!JSON.stringify(line).includes('w30'), 'and not what');
   });

@@ -10,7 +10,7 @@ import type { RetentionNeeds } from './retention.ts';
 
 /** Looks again and again: what is removed is removed beside whoever looks. */
 async function until(what: string, look: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 10_000; !(await look());) {
+  for (const deadline = performance.now() + 60_000; !(await look());) {
     assert.ok(performance.now() < deadline, `not in time: ${what}`);
     await turnOfOthers();
   }

@@ -51,9 +51,10 @@ describe('what a document says of itself', () => {
   });
 
   it('is told in bounded time and length, whatever it begins with', () => {
-    const started = performance.now();
+    const before = process.cpuUsage();
     for (const hostile of ['[', '![', '<', '#', '# ', '---\n', 'a: b\n', '\n', '<meta ', '=\n', 'x\n'])
       for (const kind of ['markdown', 'html']) assert.ok(facts(kind, hostile.repeat(100_000)).title.length <= 200);
-    assert.ok(performance.now() - started < 5_000);
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < 5_000_000, `it took ${user / 1000} ms`);
   });
 });

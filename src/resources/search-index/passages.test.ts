@@ -80,9 +80,10 @@ describe('the passages of a text', () => {
   });
 
   it('take time by the length of a text, whatever is in it', () => {
-    const started = performance.now();
+    const before = process.cpuUsage();
     for (const hostile of ['.', '\n', ' ', '. ', '\n ', '"', '。', 'a.', ').'])
       passagesOf(hostile.repeat(100_000 / hostile.length));
-    assert.ok(performance.now() - started < 8_000);
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < 8_000_000, `it took ${user / 1000} ms`);
   });
 });
