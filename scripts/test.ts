@@ -10,6 +10,7 @@ import { createSummary } from './summary.ts';
 import { runTestPass, type TestPass } from './test-pass.ts';
 import { pullWeights } from './weights.ts';
 
+/** Its limits only end what hangs: they are many times what it takes, as a machine may be slow and busy. */
 interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
   readonly globs: readonly string[];
   /** Whether weights are pulled before it. */
@@ -26,8 +27,8 @@ const UNIT: PassPlan = {
   globs: ['src/**/*.test.ts', 'test/tidy.test.ts', 'test/contracts/**/*.test.ts', 'scripts/**/*.test.ts'],
   isolation: 'none',
   atOnce: AT_ONCE,
-  testTimeoutMs: 20_000,
-  passTimeoutMs: 600_000,
+  testTimeoutMs: 60_000,
+  passTimeoutMs: 1_800_000,
   needsWeights: false,
   showsEach: false,
 };
@@ -39,7 +40,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: AT_ONCE,
     testTimeoutMs: 90_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: false,
     showsEach: true,
   },
@@ -50,7 +51,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: 1,
     testTimeoutMs: 180_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: true,
     showsEach: true,
   },
@@ -60,7 +61,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: AT_ONCE,
     testTimeoutMs: 180_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: true,
     showsEach: true,
   },
@@ -70,7 +71,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: AT_ONCE,
     testTimeoutMs: 180_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: true,
     showsEach: true,
   },
