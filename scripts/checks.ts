@@ -13,8 +13,8 @@ export const CHECKS: readonly Check[] = [
   { name: 'types', command: ['typescript/bin/tsc', '-p', '.'] },
 ];
 
-/** Longer than a cold check takes on a slow machine, in ms. */
-const CHECK_MS_MAX = 120_000;
+/** Longer than a cold check takes on a slow machine that is busy otherwise, in ms: of 14 s, 73 were seen. */
+const CHECK_MS_MAX = 600_000;
 
 /** Megabytes of findings; beyond, the check has failed anyway. */
 const FINDINGS_MAX = 8 * 1024 * 1024;

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 
 const running = new Set<number>();
 
@@ -12,14 +13,27 @@ export function spawnGroup(file: string, args: readonly string[], options: Spawn
 }
 
 /**
- * Ends what is left of a group whose leader has exited.
- * @returns the command lines of what was still running.
+ * Ours: ms in which what ends with its leader has ended, and how often that is looked at. A process that was killed, or whose
+ * input has closed, takes a while to go on a busy machine; one that runs on is there for longer.
  */
-export function endGroup(leader: ChildProcess): readonly string[] {
-  if (leader.pid === undefined) return [];
-  running.delete(leader.pid);
-  const left = membersOf(leader.pid);
-  if (left.length > 0) signalGroup(leader.pid, 'SIGKILL');
+const GOING_MS_MAX = 5_000;
+const LOOK_EVERY_MS = 50;
+
+/**
+ * Ends what is left of a group whose leader has exited.
+ * @returns the command lines of what goes on running.
+ */
+export async function endGroup(leader: ChildProcess): Promise<readonly string[]> {
+  const { pid } = leader;
+  if (pid === undefined) return [];
+  const deadline = performance.now() + GOING_MS_MAX;
+  let left = membersOf(pid);
+  while (left.length > 0 && performance.now() < deadline) {
+    await delay(LOOK_EVERY_MS);
+    left = membersOf(pid);
+  }
+  running.delete(pid);
+  if (left.length > 0) signalGroup(pid, 'SIGKILL');
   return left;
 }
 

@@ -24,8 +24,8 @@ export type FinishedTest = Extract<TestRecord, { type: 'test' }>;
 /** Bytes of output that are kept to be shown beside a failure. */
 const OUTPUT_MAX = 64 * 1024;
 
-/** How long a pass whose process has ended may keep its streams open, in ms. */
-const STREAMS_CLOSE_MS_MAX = 2_000;
+/** How long a pass whose process has ended may keep its streams open, in ms; longer than a busy machine takes to read them. */
+const STREAMS_CLOSE_MS_MAX = 20_000;
 
 /**
  * Runs test files under node:test. Every finished test is handed to `onTest` at once.
@@ -92,7 +92,7 @@ async function runFiles(
   clearTimeout(timer);
   // Whoever was killed as late may still be dying: only a pass that ended by itself can leave a process behind.
   const killed = faults.length > 0;
-  const left = endGroup(child);
+  const left = await endGroup(child);
   // What it said last is still on its way; a process that left the group may hold the streams open for longer.
   await Promise.race([closed, delay(STREAMS_CLOSE_MS_MAX, undefined, { ref: false })]);
   if (faults.length === 0 && (!ended || (code !== 0 && failed === 0))) {

@@ -11,6 +11,7 @@ import { createSummary } from './summary.ts';
 import { runTestPass, type TestPass } from './test-pass.ts';
 import { pullWeights } from './weights.ts';
 
+/** Its limits only end what hangs: they are many times what it takes, as a machine may be slow and busy. */
 interface PassPlan extends Omit<TestPass, 'files' | 'env'> {
   readonly globs: readonly string[];
   /** Whether weights are pulled before it. */
@@ -29,7 +30,7 @@ const UNIT: PassPlan = {
   atOnce: AT_ONCE,
   // A test, or the start of a database, takes a few seconds at most; on a machine that others use, several times as long.
   testTimeoutMs: 60_000,
-  passTimeoutMs: 600_000,
+  passTimeoutMs: 1_800_000,
   needsWeights: false,
   showsEach: false,
 };
@@ -42,7 +43,7 @@ const LATER: readonly PassPlan[] = [
     atOnce: AT_ONCE,
     // As long as what these tests wait for one after the other: a start, a lease, an end.
     testTimeoutMs: 180_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: false,
     showsEach: true,
   },
@@ -53,7 +54,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: 1,
     testTimeoutMs: 180_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: true,
     showsEach: true,
   },
@@ -63,7 +64,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: AT_ONCE,
     testTimeoutMs: 180_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: true,
     showsEach: true,
   },
@@ -73,7 +74,7 @@ const LATER: readonly PassPlan[] = [
     isolation: 'process',
     atOnce: AT_ONCE,
     testTimeoutMs: 180_000,
-    passTimeoutMs: 1_200_000,
+    passTimeoutMs: 3_600_000,
     needsWeights: true,
     showsEach: true,
   },

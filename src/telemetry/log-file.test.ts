@@ -13,8 +13,8 @@ const folder = mkdtempSync(join(tmpdir(), 'parley-log-'));
 after(() => rmSync(folder, { recursive: true }));
 
 const until = async (isTrue: () => boolean): Promise<void> => {
-  for (const end = Date.now() + 10_000; !isTrue();) {
-    assert.ok(Date.now() < end, 'it takes too long');
+  for (const end = performance.now() + 30_000; !isTrue();) {
+    assert.ok(performance.now() < end, 'it takes too long');
     await new Promise((resolve) => setImmediate(resolve));
   }
 };
@@ -84,7 +84,7 @@ describe('lines to a file', () => {
         '-e',
         program,
       ]);
-      const killer = setTimeout(() => child.kill('SIGKILL'), 15_000);
+      const killer = setTimeout(() => child.kill('SIGKILL'), 45_000);
       const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
       clearTimeout(killer);
       assert.deepEqual([said, code], ['alive\n', 0]);

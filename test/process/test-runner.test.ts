@@ -90,6 +90,19 @@ test('a process left running is ended and is a fault', async () => {
   assert.match(faults[0] ?? '', /^left running: .*setInterval/);
 });
 
+test('a process that ends a while behind its test is none', async () => {
+  const program = `process.stdin.on('end', () => setTimeout(() => {}, 500)).resume()`;
+  const { outcomes, faults } = await run(`
+    import { spawn } from 'node:child_process';
+    test('starts', () => {
+      const child = spawn(process.execPath, ['-e', ${JSON.stringify(program)}], { stdio: ['pipe', 'ignore', 'ignore'] });
+      child.unref();
+      child.stdin.unref();
+    });
+  `);
+  assert.deepEqual([outcomes, faults], [['passed starts'], []]);
+});
+
 test('a pass that takes too long is ended', async () => {
   const { faults } = await run(`test('hangs', () => new Promise(() => setInterval(() => {}, 1000)));`, {
     passTimeoutMs: 1_000,

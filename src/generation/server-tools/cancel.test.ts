@@ -8,7 +8,7 @@ import type { HandsOptions } from './__fixtures__/hands.ts';
 const QUERY = ['{"message": "asks for facts", "search": "Orsay"}'];
 const HANG = { type: 'hang' } as const;
 const soon = (look: () => boolean): Promise<true> =>
-  until('what is to happen', { withinMs: 5_000 }, async () => look() || undefined);
+  until('what is to happen', { withinMs: 30_000 }, async () => look() || undefined);
 
 const CALL = '<tool_call>\n{"name": "code_interpreter", "arguments": {"code": "while True: pass"}}\n</tool_call>';
 

@@ -1,4 +1,5 @@
 import { protectedSpans } from './protected-spans.ts';
+import type { Span } from './protected-spans.ts';
 
 /** A part of a text: what is translated, or what stays as it is. All parts in a row are the text. */
 export type Piece =
@@ -154,18 +155,20 @@ const INSIDE_BEHIND =
   /^[\S--[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]]/v;
 
 function* cut(sentence: string, charactersMax: number): Generator<string> {
-  let rest = sentence;
-  while (rest.length > charactersMax) {
-    const at = cutPlace(rest, charactersMax);
-    yield rest.slice(0, at);
-    rest = rest.slice(at);
+  // Of the whole sentence: behind a cut `www.` would begin an address that it did not begin in the middle of a word.
+  const spans = protectedSpans(sentence);
+  let from = 0;
+  while (sentence.length - from > charactersMax) {
+    const behind = spans.map(({ start, end }) => ({ start: start - from, end: end - from }));
+    const at = cutPlace(sentence.slice(from), charactersMax, behind);
+    yield sentence.slice(from, from + at);
+    from += at;
   }
-  yield rest;
+  yield sentence.slice(from);
 }
 
 /** Never inside a protected part, which may be longer than what is allowed. */
-function cutPlace(text: string, charactersMax: number): number {
-  const spans = protectedSpans(text);
+function cutPlace(text: string, charactersMax: number, spans: readonly Span[]): number {
   const isFree = (place: number): boolean => !spans.some(({ start, end }) => start < place && place < end);
   for (const pattern of CUTS) {
     const places = Array.from(

@@ -7,17 +7,16 @@ const NEVER = new AbortController().signal;
 const reader = createPageReader({ msMax: 1_500, heapMb: 128, residentBytesMax: 512 * 1024 * 1024 });
 after(() => reader.close());
 
-const read = (html: string, signal = NEVER) =>
-  reader.read(
-    {
-      kind: 'html',
-      bytes: new TextEncoder().encode(html),
-      contentType: 'text/html; charset=utf-8',
-      url: 'https://sea.example/',
-      charsMax: 1_000,
-    },
-    signal,
-  );
+const pageOf = (html: string) =>
+  ({
+    kind: 'html',
+    bytes: new TextEncoder().encode(html),
+    contentType: 'text/html; charset=utf-8',
+    url: 'https://sea.example/',
+    charsMax: 1_000,
+  }) as const;
+
+const read = (html: string, signal = NEVER) => reader.read(pageOf(html), signal);
 
 const judge = (rules: string, path: string) =>
   reader.judge(
@@ -79,6 +78,18 @@ describe('a reader of pages', () => {
       delaySeconds: 0,
     });
     await slow;
+  });
+
+  it('judges rules also while a page takes all memory that there is', async () => {
+    const small = createPageReader({ msMax: 30_000, heapMb: 128, residentBytesMax: 200 * 1024 * 1024 });
+    // They take about as long as the page takes to fill the process: whose limit is seen first is chance.
+    const rules = `User-agent: *\n${`Disallow: /${'*a'.repeat(700)}b\n`.repeat(25)}Disallow: /a`;
+    const url = `https://sea.example/${'a'.repeat(1_500)}`;
+    const judging = small.judge({ rulesUrl: 'https://sea.example/robots.txt', rules, url, agent: 'Parley' }, NEVER);
+    const reading = small.read(pageOf('<'.repeat(3_000_000)), NEVER);
+    await assert.rejects(reading, { kind: 'upstream-failed', message: /takes too much memory/ });
+    assert.equal((await judging).isAllowed, false);
+    await small.close();
   });
 });
 

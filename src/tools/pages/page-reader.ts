@@ -45,16 +45,15 @@ export function createPageReader(limits: Partial<PageDeskOptions> = {}): PageRea
   });
 
   /**
-   * Once more where another page may be to blame: one that ended the process while rules were judged there, or one before that
-   * left it with little memory.
+   * Once more where another page may be to blame: one that filled or ended the process while rules were judged there, or one
+   * before that left it with little memory.
    */
   const askTwice = async (task: PageTask): Promise<PageAnswer> => {
     try {
       return await desk.ask(task);
     } catch (error) {
       if (!(error instanceof PageLimitError) || error.limit === 'time') throw error;
-      const isOfOthers = task.type === 'rules' ? error.limit === 'gone' : error.isAfterOthers;
-      if (isOfOthers) return await desk.ask(task);
+      if (task.type === 'rules' || error.isAfterOthers) return await desk.ask(task);
       throw error;
     }
   };
