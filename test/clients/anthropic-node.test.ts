@@ -10,7 +10,7 @@ import Anthropic, {
 } from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { z } from 'zod';
-import { type Parley, startParley } from './harness.ts';
+import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
 import { callOf, says } from './script.ts';
 
 const MODEL = 'svc-plus';
@@ -47,7 +47,7 @@ describe('the anthropic client for Node', () => {
       baseURL: `${parley.address}/apps/anthropic`,
       authToken: null,
       maxRetries: 0,
-      timeout: 20_000,
+      timeout: REQUEST_MS_MAX,
       ...options,
     });
 

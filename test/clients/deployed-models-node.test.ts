@@ -6,7 +6,7 @@ import { until } from '../until.ts';
 import { type Parley, startParley } from './harness.ts';
 import { says } from './script.ts';
 
-const PATIENCE = { withinMs: 20_000 };
+const PATIENCE = { withinMs: 90_000 };
 const HELLO = [{ role: 'user' as const, content: says('Hel', 'lo') }];
 const CONFIG =
   'models: {all: {path: /nowhere/all.gguf, interfaces: [chat, messages, responses, completions, native, embeddings]}}';

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
 import { lacksWeights } from '../models-folder.ts';
-import { type Parley, startParley } from './harness.ts';
+import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
 import { says } from './script.ts';
 
 const MODEL = 'svc-coder-turbo';
 
 const clientOf = ({ baseUrl: baseURL, key: apiKey }: Parley): OpenAI =>
-  new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: 60_000 });
+  new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: REQUEST_MS_MAX });
 
 describe('text completion with the openai client for Node', () => {
   let parley: Parley;

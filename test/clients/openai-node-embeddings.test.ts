@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import OpenAI, { BadRequestError, NotFoundError } from 'openai';
 import { lacksSpeech, lacksWeights } from '../models-folder.ts';
-import { type Parley, startParley } from './harness.ts';
+import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
 
 const MODEL = 'text-embedding-v4';
 
@@ -19,7 +19,7 @@ describe(
     let client: OpenAI;
     before(async () => {
       parley = await startParley();
-      client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 60_000 });
+      client = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: REQUEST_MS_MAX });
     });
     after(() => parley?.stop());
 

@@ -16,7 +16,7 @@ const question = { model: MODEL, messages, temperature: 0, max_tokens: 120 };
 const person = zodResponseFormat(Person, 'person');
 
 describe('answers in a format with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
-  const openai = useOpenAI({ timeout: 90_000 });
+  const openai = useOpenAI();
 
   test('are parsed by the zod schema they were asked in', async () => {
     const { choices } = await openai.client.chat.completions.parse({ ...question, response_format: person });

@@ -16,7 +16,7 @@ const question = { model: MODEL, messages, temperature: 0, max_tokens: 8 };
 const REFUSAL_MS_MAX = 10_000;
 
 describe('tools that cannot be had, with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
-  const openai = useOpenAI({ timeout: 60_000 });
+  const openai = useOpenAI();
 
   test('are refused in more than one choice', () => refused({ ...question, n: 2, tools: [weather] }, 'n'));
 

@@ -36,7 +36,7 @@ const trip = {
 };
 
 describe('tools with the openai client for Node', { skip: lacksWeights(MODEL) }, () => {
-  const openai = useOpenAI({ timeout: 90_000 });
+  const openai = useOpenAI();
 
   test('are called where they are useful', async () => {
     const { choices } = await openai.client.chat.completions.create({ ...question, tools: [weather] });

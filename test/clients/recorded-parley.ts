@@ -1,5 +1,5 @@
 import { type Parley, type ParleyOptions, startParley } from './harness.ts';
-import { type Exchange, startRecorder } from './recorder.ts';
+import { type Exchange, type RecorderOptions, startRecorder } from './recorder.ts';
 
 export interface RecordedParley extends Parley {
   readonly exchanges: readonly Exchange[];
@@ -10,8 +10,8 @@ export const startRecordedParley = async (options?: ParleyOptions): Promise<Reco
   await recorded(await startParley(options));
 
 /** The same Parley, behind a recorder that ends with it. */
-export async function recorded(parley: Parley): Promise<RecordedParley> {
-  const recorder = await startRecorder(parley.address);
+export async function recorded(parley: Parley, options?: RecorderOptions): Promise<RecordedParley> {
+  const recorder = await startRecorder(parley.address, options);
   return {
     ...parley,
     address: recorder.address,

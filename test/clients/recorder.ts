@@ -15,6 +15,11 @@ export interface Exchange {
   readonly isWhole: boolean;
 }
 
+export interface RecorderOptions {
+  /** Asked with each piece of an answer, with all that was told of it, whether its connections break there. Default: nowhere. */
+  readonly breaksOff?: (told: () => string) => boolean;
+}
+
 export interface Recorder {
   /** Takes the place of the service's address. */
   readonly address: string;
@@ -24,7 +29,7 @@ export interface Recorder {
 }
 
 /** Stands between any client and a service, changes nothing but the host name, and keeps what was told. */
-export async function startRecorder(service: string): Promise<Recorder> {
+export async function startRecorder(service: string, { breaksOff }: RecorderOptions = {}): Promise<Recorder> {
   const exchanges: Exchange[] = [];
   const server = createServer((asked, told) => relay(asked, told));
   server.listen(0, '127.0.0.1');
@@ -37,17 +42,18 @@ export async function startRecorder(service: string): Promise<Recorder> {
     const onward = ask(new URL(url, service), { method, headers, agent: false }, (answer) => {
       const pieces: Buffer[] = [];
       const { statusCode: status = 0 } = answer;
+      const body = (): string => Buffer.concat(pieces).toString('utf8');
       const note = (isWhole: boolean): void => {
         const type = answer.headers['content-type']?.split(';')[0] ?? '';
-        const body = Buffer.concat(pieces).toString('utf8');
-        exchanges.push({ method, path: new URL(url, service).pathname, status, type, body, isWhole });
+        exchanges.push({ method, path: new URL(url, service).pathname, status, type, body: body(), isWhole });
       };
       told.writeHead(status, answer.headers);
       // Known before the first piece, as from the service itself.
       told.flushHeaders();
       answer.on('data', (piece: Buffer) => {
         pieces.push(piece);
-        told.write(piece);
+        if (breaksOff?.(body)) told.write(piece, () => onward.destroy());
+        else told.write(piece);
       });
       answer.on('end', () => {
         note(true);

@@ -13,7 +13,27 @@ after(async () => (await started)?.stop());
 /** What was broken off in its middle, and nothing else. */
 const HOOKS = 'Hooks and the request lifecycle in Fastify';
 
-const framesOf = ({ body }: Exchange): readonly SseFrame[] => createSseParser({ sizeMax: 1024 * 1024 }).push(body);
+const framesOf = ({ body }: Pick<Exchange, 'body'>): readonly SseFrame[] =>
+  createSseParser({ sizeMax: 1024 * 1024 }).push(body);
+
+/** Answers before the one that breaks off: a question and a report for the first case, and for each half of the second. */
+const ANSWERS_BEFORE = 7;
+
+/** Whether something was told that the second search has found, as the client waits for it. */
+const tellsOfSecondSearch = (body: string): boolean =>
+  framesOf({ body }).some(({ data }) => {
+    const { status, extra } = (JSON.parse(data) as Told).output.message;
+    return status === 'streamingWebResult' && extra.deep_research.research?.id === 2;
+  });
+
+interface Told {
+  readonly output: {
+    readonly message: {
+      readonly status: string;
+      readonly extra: { readonly deep_research: { readonly research?: { readonly id: number } } };
+    };
+  };
+}
 
 /** With a Parley that all of them have in common, each behind a recorder of its own. */
 function cases(): PythonCases {
@@ -25,7 +45,11 @@ function cases(): PythonCases {
     parley = await (started ??= startCorpusParley());
     promptsBefore = parley.prompts.length;
     linesBefore = parley.lines.length;
-    const own = await recorded({ ...parley, stop: async () => undefined });
+    const own = await recorded(
+      { ...parley, stop: async () => undefined },
+      // Here and not in the client: research goes on meanwhile, and a client may leave when all of it has come in.
+      { breaksOff: (told) => exchanges.length === ANSWERS_BEFORE && tellsOfSecondSearch(told()) },
+    );
     ({ exchanges } = own);
     return own;
   };

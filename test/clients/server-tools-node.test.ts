@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { until } from '../until.ts';
+import { REQUEST_MS_MAX } from './harness.ts';
 import { type WorkingParley, startWorkingParley } from './working-parley.ts';
 
 const MODEL = 'svc-plus';
@@ -16,13 +17,13 @@ describe('clients for Node that let the model use what runs here', () => {
   let anthropic: Anthropic;
   before(async () => {
     parley = await startWorkingParley();
-    openai = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: 20_000 });
+    openai = new OpenAI({ baseURL: parley.baseUrl, apiKey: parley.key, maxRetries: 0, timeout: REQUEST_MS_MAX });
     anthropic = new Anthropic({
       baseURL: `${parley.address}/apps/anthropic`,
       apiKey: parley.key,
       authToken: null,
       maxRetries: 0,
-      timeout: 20_000,
+      timeout: REQUEST_MS_MAX,
     });
   });
   after(() => parley?.stop());
@@ -145,7 +146,7 @@ describe('clients for Node that let the model use what runs here', () => {
 
     test('are made in the background with the same items, whoever reads them', async () => {
       const { id } = await openai.responses.create({ ...ASKED, background: true, stream: false });
-      const response = await until('the response is made', { withinMs: 20_000 }, async () => {
+      const response = await until('the response is made', { withinMs: REQUEST_MS_MAX }, async () => {
         const told = await openai.responses.retrieve(id);
         return told.status === 'completed' ? told : undefined;
       });

@@ -1,13 +1,15 @@
 import { after, before } from 'node:test';
 import OpenAI from 'openai';
-import { type Parley, startParley } from './harness.ts';
+import { type Parley, REQUEST_MS_MAX, startParley } from './harness.ts';
 
 /**
  * The client for Node at a Parley that runs as long as the tests of the suite it is called in.
  *
- * @param timeout Of a request, in ms.
+ * @param timeout Of a request, in ms. Default: REQUEST_MS_MAX.
  */
-export function useOpenAI({ timeout }: { readonly timeout: number }): { readonly client: OpenAI } {
+export function useOpenAI({ timeout = REQUEST_MS_MAX }: { readonly timeout?: number } = {}): {
+  readonly client: OpenAI;
+} {
   let parley: Parley;
   let client: OpenAI;
   before(async () => {

@@ -3,14 +3,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
-import type { ParleyOptions } from './harness.ts';
+import { type ParleyOptions, REQUEST_MS_MAX } from './harness.ts';
 import { assertPublished, lacksPublishedShapes } from './published-shapes.ts';
 import { type RecordedParley, startRecordedParley } from './recorded-parley.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-
-/** Of a request, in ms. */
-const TIMEOUT_MS = 60_000;
 
 export interface RecordedOpenAI {
   readonly client: OpenAI;
@@ -38,7 +35,7 @@ export function useRecordedOpenAI(options: ParleyOptions): RecordedOpenAI {
   after(() => parley?.stop());
 
   const clientAt = (baseURL: string, apiKey: string): OpenAI =>
-    new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: TIMEOUT_MS });
+    new OpenAI({ baseURL, apiKey, maxRetries: 0, timeout: REQUEST_MS_MAX });
   return {
     get client() {
       return clientAt(parley.baseUrl, parley.key);

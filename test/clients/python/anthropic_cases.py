@@ -5,7 +5,7 @@ import json
 
 import anthropic
 from anthropic import Anthropic, AsyncAnthropic, beta_tool
-from cases import case, expect, expect_error, key, origin, run
+from cases import REQUEST_S_MAX, case, expect, expect_error, key, origin, run
 
 MODEL = "svc-plus"
 # A pause, so that a stream has more than one event.
@@ -34,7 +34,7 @@ def user(content):
 
 
 def options(**more):
-    return {"base_url": origin() + "/apps/anthropic", "api_key": key(), "max_retries": 0, "timeout": 20, **more}
+    return {"base_url": origin() + "/apps/anthropic", "api_key": key(), "max_retries": 0, "timeout": REQUEST_S_MAX, **more}
 
 
 def asked(*steps, **more):

@@ -10,7 +10,7 @@ from scripts import says
 
 messages = Anthropic(base_url=origin() + "/apps/anthropic", api_key=key(), max_retries=0, timeout=60)
 
-PATIENCE_S = 20
+PATIENCE_S = 90
 
 
 def manage(method, path="", body=None):

@@ -4,13 +4,13 @@ The Parley that it talks to really searches and computes, and its model always a
 """
 
 from anthropic import Anthropic
-from cases import case, expect, key, origin, run
+from cases import REQUEST_S_MAX, case, expect, key, origin, run
 
 MODEL = "svc-plus"
 QUESTION = "Who wrote the first program?"
 SENTENCE = PASSAGE = "Ada Lovelace wrote the first program in 1843."
 
-anthropic = Anthropic(base_url=origin() + "/apps/anthropic", api_key=key(), max_retries=0, timeout=20)
+anthropic = Anthropic(base_url=origin() + "/apps/anthropic", api_key=key(), max_retries=0, timeout=REQUEST_S_MAX)
 
 MESSAGE = {
     "model": MODEL,

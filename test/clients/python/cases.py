@@ -7,6 +7,10 @@ import json
 import os
 import traceback
 
+# Of one request, and until something that is polled for has come: where a case is about something else. What a busy machine
+# does takes ten times as long as on one at rest. A little less than a test may take, so that what hangs is told as what it is.
+REQUEST_S_MAX = 170
+
 CASES = {}
 
 

@@ -6,7 +6,7 @@ Environment besides that of cases.py: SCRIPTED_ADDRESS and SCRIPTED_KEY of a Par
 import asyncio
 import json
 
-from cases import base_url, case, expect, expect_error, key, origin, run
+from cases import REQUEST_S_MAX, base_url, case, expect, expect_error, key, origin, run
 from dashscope import AsyncClient, Client, TextReRank
 from dashscope.v2 import errors
 from models import WEATHER_QUESTION, WEATHER_RESULT, GetWeather
@@ -33,7 +33,7 @@ AT_ONCE = said_by_script(*COUNT)
 
 def options(protocol, prefix):
     roots = {"native": origin(prefix) + "/api/v1", "anthropic": origin(prefix) + "/apps/anthropic"}
-    return {"base_url": roots.get(protocol, base_url(prefix)), "api_key": key(prefix), "protocol": protocol, "max_retries": 0, "timeout": 90}
+    return {"base_url": roots.get(protocol, base_url(prefix)), "api_key": key(prefix), "protocol": protocol, "max_retries": 0, "timeout": REQUEST_S_MAX}
 
 
 CLIENTS = {

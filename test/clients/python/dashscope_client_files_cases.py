@@ -42,6 +42,7 @@ def extracted(path):
             headers={"Authorization": f"Bearer {key()}"},
             files={"files": ("note.txt", file)},
             data={"purpose": "file-extract"},
+            timeout=60,
         )
     file_id = answer.json()["data"]["uploaded_files"][0]["file_id"]
     record = client.files.get(file_id)

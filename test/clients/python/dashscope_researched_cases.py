@@ -93,6 +93,7 @@ def _():
     turns = ask_back(HOOKS)
     stream = research(turns)
     before = []
+    # Nothing comes behind this event: the connection breaks there.
     for event in stream:
         before.append(event)
         if message_of(event)["status"] == "streamingWebResult" and found_in(event)["research"]["id"] == 2:

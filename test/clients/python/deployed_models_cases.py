@@ -16,7 +16,7 @@ dashscope.base_http_api_url = origin() + "/api/v1"
 dashscope.api_key = key()
 compatible = OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=60)
 
-PATIENCE_S = 20
+PATIENCE_S = 90
 
 
 def user(content):

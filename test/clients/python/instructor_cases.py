@@ -1,7 +1,7 @@
 """The instructor library, started by instructor.test.ts. Nothing is tried twice: the first answer has to do."""
 
 import instructor
-from cases import base_url, case, expect, expect_error, key, run
+from cases import REQUEST_S_MAX, base_url, case, expect, expect_error, key, run
 from instructor.core import IncompleteOutputException
 from models import PERSON_TEXT, Person
 from openai import OpenAI
@@ -47,4 +47,4 @@ def cut(client):
 
 
 if __name__ == "__main__":
-    run(OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=90))
+    run(OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=REQUEST_S_MAX))

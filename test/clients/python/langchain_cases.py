@@ -4,14 +4,14 @@ from functools import reduce
 from operator import add
 
 import openai
-from cases import base_url, case, expect, expect_error, key, run
+from cases import REQUEST_S_MAX, base_url, case, expect, expect_error, key, run
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from models import PERSON_TEXT, WEATHER_QUESTION, WEATHER_RESULT, Person
 
 # Greedy, so that two calls can be compared.
-SETTINGS = {"model": "svc-plus", "temperature": 0, "max_completion_tokens": 120, "max_retries": 0, "timeout": 90}
+SETTINGS = {"model": "svc-plus", "temperature": 0, "max_completion_tokens": 120, "max_retries": 0, "timeout": REQUEST_S_MAX}
 
 
 @tool

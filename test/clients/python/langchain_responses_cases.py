@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 
 import openai
-from cases import base_url, case, expect, expect_error, key, run
+from cases import REQUEST_S_MAX, base_url, case, expect, expect_error, key, run
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
@@ -26,7 +26,7 @@ class City(BaseModel):
 
 
 def chat_of(prefix="", **more):
-    settings = {"model": "svc-plus", "reasoning": {"effort": "none"}, "max_retries": 0, "timeout": 90, **more}
+    settings = {"model": "svc-plus", "reasoning": {"effort": "none"}, "max_retries": 0, "timeout": REQUEST_S_MAX, **more}
     return ChatOpenAI(base_url=base_url(prefix), api_key=key(prefix), use_responses_api=True, **settings)
 
 

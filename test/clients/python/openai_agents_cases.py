@@ -4,7 +4,7 @@ import asyncio
 
 import agents
 from agents import Agent, ModelSettings, OpenAIConversationsSession, OpenAIProvider, RunConfig, Runner, SQLiteSession
-from cases import base_url, case, expect, key, run
+from cases import REQUEST_S_MAX, base_url, case, expect, key, run
 from openai import AsyncOpenAI
 from openai.types.shared import Reasoning
 from pydantic import BaseModel
@@ -34,7 +34,7 @@ def asynchronous(name):
 
     def add(work):
         async def session():
-            async with AsyncOpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=60) as client:
+            async with AsyncOpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=REQUEST_S_MAX) as client:
                 provider = OpenAIProvider(openai_client=client, use_responses=True)
                 await work(client, RunConfig(model_provider=provider, tracing_disabled=True))
 

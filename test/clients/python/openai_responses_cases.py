@@ -5,7 +5,7 @@ import json
 import time
 
 import openai
-from cases import base_url, case, expect, expect_error, key, origin, run
+from cases import REQUEST_S_MAX, base_url, case, expect, expect_error, key, origin, run
 from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 from scripts import call_of, says
@@ -292,7 +292,7 @@ def failed(client):
 
 def ended(client, response):
     """Polled, as the client's own guide does it."""
-    until = time.monotonic() + FREE_S_MAX
+    until = time.monotonic() + REQUEST_S_MAX
     while response.status in ("queued", "in_progress") and time.monotonic() < until:
         time.sleep(0.05)
         response = client.responses.retrieve(response.id)
@@ -383,7 +383,7 @@ def old_path(client):
 
 def asynchronously(work):
     async def session():
-        async with AsyncOpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=60) as client:
+        async with AsyncOpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=REQUEST_S_MAX) as client:
             await work(client)
 
     return lambda _: asyncio.run(session())
@@ -440,4 +440,4 @@ case("streams asynchronously, and breaks off")(asynchronously(streaming))
 
 
 if __name__ == "__main__":
-    run(OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=60))
+    run(OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=REQUEST_S_MAX))

@@ -3,7 +3,7 @@
 The Parley that it talks to really searches and computes, and its model always answers alike: working-parley.ts.
 """
 
-from cases import base_url, case, expect, key, run
+from cases import REQUEST_S_MAX, base_url, case, expect, key, run
 from openai import OpenAI
 
 MODEL = "svc-plus"
@@ -11,7 +11,7 @@ QUESTION = "Who wrote the first program?"
 SENTENCE = "Ada Lovelace wrote the first program in 1843."
 SAID = SENTENCE + " Enough said."
 
-openai = OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=20)
+openai = OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=REQUEST_S_MAX)
 
 RESPONSE = {
     "model": MODEL,

@@ -3,7 +3,7 @@
 import json
 
 import openai
-from cases import base_url, case, expect, expect_error, key, run
+from cases import REQUEST_S_MAX, base_url, case, expect, expect_error, key, run
 from models import PERSON_TEXT, WEATHER_QUESTION, WEATHER_RESULT, GetWeather, Person
 from openai import OpenAI, pydantic_function_tool
 
@@ -113,4 +113,4 @@ def bad_schema(client):
 
 
 if __name__ == "__main__":
-    run(OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=90))
+    run(OpenAI(base_url=base_url(), api_key=key(), max_retries=0, timeout=REQUEST_S_MAX))
