@@ -414,6 +414,9 @@ traceback.TracebackException = None
   },
 ];
 
+/** Sandboxes are attacked once more where that took too long. */
+const PREPARING = { timeout: 240_000 };
+
 for (const level of ['strict', 'basic'] as const) {
   describe(`at level ${level}`, { concurrency: 2 }, () => {
     let bench: Bench;
@@ -436,7 +439,7 @@ for (const level of ['strict', 'basic'] as const) {
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const address = server.address();
       port = typeof address === 'object' && address !== null ? address.port : 0;
-    });
+    }, PREPARING);
     after(async () => {
       server.close();
       await bench[Symbol.asyncDispose]();

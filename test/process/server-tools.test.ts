@@ -19,6 +19,9 @@ const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 /** The bound for what a caller's end ends is 1 s: so many looks, 50 ms apart. */
 const GONE_WITHIN_LOOKS = 20;
 
+/** A service is started, its sandbox attacked, and a command or a program run: each has a limit of its own within it. */
+const PREPARING = { timeout: 240_000 };
+
 /** So many connections meet both of two workers, but for one time in 2^11. */
 const CONNECTIONS = 12;
 
@@ -215,7 +218,7 @@ for (const workers of [1, 2])
       ];
       const { stdout } = await promisify(execFile)(process.execPath, args, { env });
       assert.match(stdout, /^127\.0\.0\.1: 1 added/);
-    });
+    }, PREPARING);
     after(async () => {
       await parley?.stop();
       web?.close();
@@ -290,8 +293,8 @@ async function startEndless(
 }
 
 describe('a service', () => {
-  test('that is stopped leaves no process of a program', (context) => endWhileComputing('SIGTERM', context));
-  test('that is killed leaves no process of a program', (context) => endWhileComputing('SIGKILL', context));
+  test('that is stopped leaves no process of a program', PREPARING, (context) => endWhileComputing('SIGTERM', context));
+  test('that is killed leaves no process of a program', PREPARING, (context) => endWhileComputing('SIGKILL', context));
 });
 
 async function endWhileComputing(signal: 'SIGTERM' | 'SIGKILL', context: TestContext): Promise<void> {
