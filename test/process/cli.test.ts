@@ -84,13 +84,14 @@ describe('the command line', () => {
       await says('batch_1');
       await put(`batch_of_${end}`);
       await says(`batch_of_${end}`);
+      const exit = once(child, 'exit');
       if (end === 'interrupt') child.kill('SIGINT');
       else {
         child.stdout.destroy();
         // What it writes next finds that out.
         await put('batch_that_nobody_reads_of');
       }
-      const [code] = await once(child, 'exit');
+      const [code] = await exit;
       assert.equal(code, 0, end);
     }
     await store.close();
@@ -138,7 +139,7 @@ test('a server says once what is wrong with the file, and leaves the note of ano
   try {
     let output = '';
     second.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    await until('the second server', { withinMs: 20_000 }, async () => (output.includes('Try:') ? true : undefined));
+    await until('the second server', { withinMs: 60_000 }, async () => (output.includes('Try:') ? true : undefined));
     assert.equal(readFileSync(join(first.data, 'server.json'), 'utf8'), note);
     const end = once(second, 'exit');
     second.kill('SIGTERM');
@@ -148,9 +149,9 @@ test('a server says once what is wrong with the file, and leaves the note of ano
     const complaints = () => first.output().split('The models stay as they are').length - 1;
     writeFileSync(join(first.data, 'parley.yaml'), 'models: [');
     process.kill(first.pid, 'SIGHUP');
-    await until('the complaint', { withinMs: 10_000 }, async () => (complaints() > 0 ? true : undefined));
+    await until('the complaint', { withinMs: 30_000 }, async () => (complaints() > 0 ? true : undefined));
     writeFileSync(join(first.data, 'parley.yaml'), 'models: [[');
-    await until('the next complaint', { withinMs: 10_000 }, async () => (complaints() > 1 ? true : undefined));
+    await until('the next complaint', { withinMs: 30_000 }, async () => (complaints() > 1 ? true : undefined));
     assert.equal(complaints(), 2);
   } finally {
     second.kill('SIGKILL');

@@ -150,13 +150,15 @@ result + 1`;
     const own = descendantsOf(process.pid).filter((pid) => !before.has(pid));
     assert.ok(own.length > 0);
     const begunAt = secondsOf(own);
-    await until('it runs', { withinMs: 20_000 }, async () => (secondsOf(own) > begunAt + 1 ? true : undefined));
-    const startedAt = performance.now();
+    await until('it runs', { withinMs: 50_000 }, async () => (secondsOf(own) > begunAt + 1 ? true : undefined));
+    // Within a second in which this process runs: where the machine lets it stand still, that is one turn.
+    let turns = 0;
+    const turning = setInterval(() => (turns += 1), 10);
     end.abort(new Error('the caller has gone'));
     await assert.rejects(running, { message: 'the caller has gone' });
-    const tookMs = performance.now() - startedAt;
-    assert.ok(tookMs < 1_000, `${tookMs} ms`);
-    await until('its processes are gone', { withinMs: 5_000 }, async () => (own.some(lives) ? undefined : true));
+    clearInterval(turning);
+    assert.ok(turns <= 100, `${turns} turns of 10 ms`);
+    await until('its processes are gone', { withinMs: 20_000 }, async () => (own.some(lives) ? undefined : true));
     assert.equal((await container.run('1', forever)).error?.type, 'lost');
     container.release();
   });
@@ -172,7 +174,7 @@ def tick():
     asyncio.get_event_loop().call_later(0.01, tick)
 tick()`;
     assert.equal((await container.run(left, forever)).error, undefined);
-    await other.run('import time; time.sleep(1)', forever);
+    await other.run('import time; time.sleep(2)', forever);
     const { value } = await container.run(
       `await asyncio.sleep(0.1)\nmax(b - a for a, b in zip(seen, seen[1:]))`,
       forever,
@@ -183,7 +185,8 @@ tick()`;
   });
 
   test('what was printed before a limit ended it comes back', async () => {
-    await using short = await openInterpreter({ seconds: 2 });
+    // Time enough to print, also on a busy machine.
+    await using short = await openInterpreter({ seconds: 6 });
     const { stdout, error } = await short.runAlone(`print('begun')\nwhile True: pass`);
     assert.equal(stdout, 'begun\n');
     assert.equal(error?.type, 'time');
@@ -310,7 +313,7 @@ describe('a service that is killed', () => {
       const processes = descendantsOf(service.pid ?? 0);
       assert.ok(processes.length > 0);
       service.kill('SIGKILL');
-      await until('nothing of it lives', { withinMs: 5_000 }, async () => (processes.some(lives) ? undefined : true));
+      await until('nothing of it lives', { withinMs: 20_000 }, async () => (processes.some(lives) ? undefined : true));
     });
   }
 });
@@ -431,16 +434,24 @@ describe('where the sandbox does not hold', () => {
     now += CODE_TRIAL_PAUSES_MS[0];
     look();
     assert.match(interpreter.status().reason ?? '', /it is being tried again$/);
-    if ((await interpreter.prepare()).inForce === 'off') return context.skip(interpreter.status().reason);
+    // On a busy machine that one may take too long as well.
+    for (const pauseMs of CODE_TRIAL_PAUSES_MS) {
+      const { inForce, reason = '' } = await interpreter.prepare();
+      if (inForce !== 'off') break;
+      if (!/tried again/.test(reason)) return context.skip(reason);
+      now += pauseMs;
+    }
     assert.equal((await bench.runAlone('6 * 7')).value, '42');
   });
 
-  test('one out of which a process slips that nobody ends is found out', { timeout: 40_000 }, async () => {
+  test('one out of which a process slips that nobody ends is found out', async () => {
     const places = { childFolder: '/nowhere', pyodideFolder: '/nowhere' };
-    const args = ['-c', 'setsid sleep 60 & exec sleep 60'];
+    // What slips out says itself that the loop has begun, after which all is killed.
+    const slips = `echo '{"type":"begun","tried":"time"}'; exec sleep 60`;
+    const args = ['-c', 'setsid /bin/sh -c "$0" & exec sleep 60', slips];
     const broke = await attackSandbox(
       { name: 'process', level: 'basic', launch: () => ({ command: '/bin/sh', args, places, env: {} }) },
-      { memoryMb: 64, signal: forever, msMax: 500 },
+      { memoryMb: 64, signal: forever },
     );
     assert.equal(broke, 'what runs in it cannot be ended');
   });
@@ -501,10 +512,12 @@ describe('other sandboxes', () => {
     // The fake one contains nothing, which is found out; what it was called with is what is looked at.
     assert.equal(bench.status.inForce, 'off');
     assert.match(bench.status.reason ?? '', /docker: it does not contain/);
-    const called = (await readFile(calls, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as string[]);
+    // Nobody waits for the command that ends what a killed one had started.
+    const called = await until('it was ended by its name', { withinMs: 30_000 }, async () => {
+      const lines = (await readFile(calls, 'utf8')).split('\n').slice(0, -1);
+      const read = lines.map((line) => JSON.parse(line) as string[]);
+      return read.some(([verb]) => verb === 'kill') ? read : undefined;
+    });
     const run = called.find(([verb]) => verb === 'run') ?? [];
     const name = run[run.indexOf('--name') + 1] ?? '';
     for (const flags of [
@@ -520,6 +533,5 @@ describe('other sandboxes', () => {
     assert.ok(run.includes('own/node:24'));
     assert.ok(!run.join(' ').includes('ours'));
     assert.match(name, /^parley-code-[0-9a-f]{16}$/);
-    assert.ok(called.some(([verb]) => verb === 'kill'));
   });
 });

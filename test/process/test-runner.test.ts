@@ -19,7 +19,7 @@ interface Options {
 
 const run = async (
   source: string,
-  { isolation = 'process', passTimeoutMs = 20_000, copies = 1, runs = runTestPass }: Options = {},
+  { isolation = 'process', passTimeoutMs = 60_000, copies = 1, runs = runTestPass }: Options = {},
 ) => {
   const files = Array.from({ length: copies }, (_, at) => join(folder, `made-up${at || ''}.test.ts`));
   for (const file of files) writeFileSync(file, `import { test, describe, before } from 'node:test';\n${source}`);
@@ -27,7 +27,7 @@ const run = async (
   // Without it, the inner node:test would take itself for a file of the outer one.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const faults = await runs(
-    { name: 'made up', files, isolation, atOnce: 2, testTimeoutMs: 10_000, passTimeoutMs, env, showOutput: () => {} },
+    { name: 'made up', files, isolation, atOnce: 2, testTimeoutMs: 30_000, passTimeoutMs, env, showOutput: () => {} },
     (one) => tests.push(one),
   );
   return { outcomes: tests.map(({ outcome, name }) => `${outcome} ${name}`), tests, faults };

@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import OpenAI, { toFile } from 'openai';
 import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
+import { streamed, testServer } from '../../src/engines/upstream/__fixtures__/server.ts';
+import type { Reply, TestServer } from '../../src/engines/upstream/__fixtures__/server.ts';
 import { type Parley, startParley } from '../clients/harness.ts';
 import { says } from '../clients/script.ts';
 import { until } from '../until.ts';
@@ -18,12 +20,40 @@ const MANY = 32;
 
 const LINES = 160;
 
+/** What a line of the batch is to be answered, which is what it asks. */
+const answerOf = (line: number): string => `answer ${line}`;
+
+const echo = (content: string): Reply =>
+  streamed(
+    { choices: [{ index: 0, delta: { content } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+    { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2 } },
+  );
+
 describe('jobs of two workers', () => {
   let parley: Parley;
   let client: OpenAI;
   let store: Store;
+  /** Answers the last line when it may: until then the batch is not over, however fast the machine is. */
+  let server: TestServer;
+  const { promise: mayAnswer, resolve: letAnswer } = Promise.withResolvers<void>();
   before(async () => {
-    parley = await startParley({ engine: 'scripted', sequences: 64, env: { PARLEY_WORKERS: '2' } });
+    const chat: Reply = async (body, ...exchange) => {
+      const [content = ''] = /answer \d+/.exec(JSON.stringify(body)) ?? [];
+      if (content === answerOf(LINES - 1)) await mayAnswer;
+      const reply = echo(content);
+      if (typeof reply === 'function') reply(body, ...exchange);
+    };
+    server = await testServer({
+      '/v1/models': { object: 'list', data: [{ id: 'echo' }] },
+      '/v1/chat/completions': chat,
+    });
+    parley = await startParley({
+      engine: 'scripted',
+      sequences: 64,
+      config: `models: { echo: { url: '${server.base}/v1' } }\n`,
+      env: { PARLEY_WORKERS: '2' },
+    });
     // On a connection of its own each time, so that any worker may get it.
     const defaultHeaders = { connection: 'close' };
     client = new OpenAI({
@@ -38,6 +68,7 @@ describe('jobs of two workers', () => {
   after(async () => {
     await store?.close();
     await parley?.stop();
+    await server?.[Symbol.asyncDispose]();
   });
 
   const ask = (input: string) => ({ model: 'svc-plus', background: true, input }) as const;
@@ -77,7 +108,7 @@ describe('jobs of two workers', () => {
       custom_id: `line-${at}`,
       method: 'POST',
       url: '/v1/chat/completions',
-      body: { model: 'svc-plus', messages: [{ role: 'user', content: says({ delayMs: 150 }, `answer ${at}`) }] },
+      body: { model: 'echo', messages: [{ role: 'user', content: answerOf(at) }] },
     }));
     const text = lines.map((line) => JSON.stringify(line)).join('\n');
     const input = await client.files.create({ file: await toFile(Buffer.from(text), 'in.jsonl'), purpose: 'batch' });
@@ -98,6 +129,7 @@ describe('jobs of two workers', () => {
     const victim = Number(begun?.leaseOwner?.split(':')[1]);
     assert.ok(victim > 0 && victim !== parley.pid, begun?.leaseOwner);
     process.kill(victim, 'SIGKILL');
+    letAnswer();
 
     const batch = await until('the batch has ended', WITHIN, async () => {
       // Whoever asks the dying one is told nothing.
@@ -111,7 +143,7 @@ describe('jobs of two workers', () => {
       results.map((line) => (JSON.parse(line) as { custom_id: string }).custom_id),
       lines.map(({ custom_id }) => custom_id),
     );
-    for (const [at, line] of results.entries()) assert.match(line, new RegExp(`"answer ${at}"`));
+    for (const [at, line] of results.entries()) assert.match(line, new RegExp(`"${answerOf(at)}"`));
     const ended = await store.jobs.findBySubject('batch', made.id);
     assert.ok(Number(ended?.attempt) >= 2, 'another one went on with it');
 

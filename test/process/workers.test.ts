@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -9,12 +9,13 @@ import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { startParley } from '../clients/harness.ts';
 import type { Parley } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
-const WITHIN = { withinMs: 20_000 };
+const WITHIN = { withinMs: 30_000 };
 
 /** So many connections meet every one of two workers, but for one time in 2^31. */
 const MANY = 32;
@@ -27,8 +28,8 @@ interface Target {
   readonly key: string;
 }
 
-/** On a connection of its own, so that any worker may get it. */
-const ask = ({ address, key }: Target, content: string, more: object = {}) =>
+/** On a connection of its own, so that any worker may get it. `onBegin` hears of the first words of the answer. */
+const ask = ({ address, key }: Target, content: string, more: object = {}, onBegin: () => void = () => undefined) =>
   new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(`${address}/v1/chat/completions`, {
       method: 'POST',
@@ -37,6 +38,7 @@ const ask = ({ address, key }: Target, content: string, more: object = {}) =>
     });
     sent.on('error', reject);
     sent.on('response', (response) => {
+      response.once('data', onBegin);
       readText(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), reject);
     });
     sent.end(JSON.stringify({ model: 'svc-plus', messages: [{ role: 'user', content }], ...more }));
@@ -45,10 +47,25 @@ const ask = ({ address, key }: Target, content: string, more: object = {}) =>
 const askMany = (target: Target, more: object = {}) =>
   Promise.all(Array.from({ length: MANY }, () => ask(target, 'Hi', more)));
 
+/** Streamed answers that have all begun; how they end is for the caller to wait for. */
+async function beginMany(parley: Target, { answers, pauseMs }: { answers: number; pauseMs: number }) {
+  const begun: Promise<void>[] = [];
+  const running = Array.from({ length: answers }, () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    begun.push(promise);
+    return ask(parley, `script:["begin ",{"delayMs":${pauseMs}},"end"]`, { stream: true }, resolve);
+  });
+  // Where one is refused, that is what is told.
+  await Promise.race([Promise.all(begun), Promise.all(running)]);
+  return running;
+}
+
 /** Lines of the log with this message. */
 const linesOf = ({ output }: Pick<Parley, 'output'>, message: string): Record<string, unknown>[] =>
   output()
     .split('\n')
+    // The last one may not be whole yet.
+    .slice(0, -1)
     .filter((line) => line.includes(`"msg":"${message}"`))
     // Words of the other stream may stand before it.
     .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>);
@@ -77,11 +94,23 @@ async function counted({ address }: Pick<Target, 'address'>): Promise<number> {
   return [...values].reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-const startTwo = () => startParley({ engine: 'scripted', sequences: 64, env: { PARLEY_WORKERS: '2' } });
+/** Lines of the log about chat requests. */
+const loggedChats = (parley: Pick<Parley, 'output'>): Record<string, unknown>[] =>
+  linesOf(parley, 'request').filter(({ operation }) => operation === 'chat-completions.create');
+
+/** A worker that does not tell at once is in the sum with what it told last: what it stands at is waited for. */
+const untilStreams = ({ address }: Pick<Target, 'address'>, count: number) =>
+  until(`${count} streams`, WITHIN, async () => {
+    const text = await (await fetch(`${address}/metrics`, { headers: { connection: 'close' } })).text();
+    return new RegExp(`^parley_streams_in_flight ${count}$`, 'm').test(text) ? true : undefined;
+  });
+
+const startTwo = (env: Readonly<Record<string, string>> = {}) =>
+  startParley({ engine: 'scripted', sequences: 64, env: { PARLEY_WORKERS: '2', ...env } });
 
 /** For tests that end it themselves: where they fail before, it ends all the same. */
-async function startForOne(context: TestContext): Promise<Parley> {
-  const parley = await startTwo();
+async function startForOne(context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Parley> {
+  const parley = await startTwo(env);
   context.after(() => isAlive(parley.pid) && process.kill(parley.pid, 'SIGKILL'));
   await firstAnswerOf(parley);
   return parley;
@@ -107,14 +136,15 @@ describe('two workers', () => {
   test('share the requests of one address, and each says in the log which were its own', async () => {
     for (const { status } of await askMany(parley)) assert.equal(status, 200);
     const workers = await until('the log lines', WITHIN, async () => {
-      const lines = linesOf(parley, 'request').filter(({ operation }) => operation === 'chat-completions.create');
+      const lines = loggedChats(parley);
       return lines.length > MANY ? lines.map(({ worker }) => worker) : undefined;
     });
     assert.deepEqual(new Set(workers), BOTH);
   });
 
   test('count together: any of them tells the sum, of what runs too', async () => {
-    const earlier = await counted(parley);
+    // Of each request there is a line in the log, which every request before this one has had by now.
+    const earlier = loggedChats(parley).length;
     await askMany(parley);
     await until('the sum', WITHIN, async () => ((await counted(parley)) === earlier + MANY ? true : undefined));
     const leaving = new AbortController();
@@ -131,10 +161,7 @@ describe('two workers', () => {
       }),
     );
     await Promise.all(held);
-    for (let i = 0; i < 4; i++) {
-      const text = await (await fetch(`${parley.address}/metrics`)).text();
-      assert.match(text, /^parley_streams_in_flight 6$/m);
-    }
+    for (let i = 0; i < 4; i++) await untilStreams(parley, 6);
     leaving.abort();
     await until('the streams have ended', WITHIN, async () =>
       (await counted(parley)) === earlier + MANY + 6 ? true : undefined,
@@ -142,24 +169,30 @@ describe('two workers', () => {
   });
 
   test('take keys and models that come, and no key that went', async () => {
-    const command = (...args: string[]) => {
-      const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', CLI, ...args], {
-        encoding: 'utf8',
-      });
-      assert.equal(done.status, 0, done.stderr);
-      return done.stdout;
+    const command = async (...args: string[]) => {
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        '--disable-warning=ExperimentalWarning',
+        CLI,
+        ...args,
+      ]);
+      return stdout;
     };
-    const made = command('keys', 'create', '--workspace', 'team-a', '--json', '--data', parley.data);
+    const made = await command('keys', 'create', '--workspace', 'team-a', '--json', '--data', parley.data);
     const { id, key } = JSON.parse(made) as { id: string; key: string };
     const { address, data, baseUrl } = parley;
     for (const { status } of await askMany({ address, key })) assert.equal(status, 200);
-    command('keys', 'revoke', id, '--data', data);
-    // Each of the workers remembers for 5 s what it saw.
-    await until('no worker takes the key', { withinMs: 6_000 }, async () => {
+    await command('keys', 'revoke', id, '--data', data);
+    // Each of the workers remembers for 5 s what it saw. A request is late by when it was sent: how soon it was answered is
+    // the machine's matter.
+    const revokedAt = performance.now();
+    await until('no worker takes the key', WITHIN, async () => {
+      const sentMs = performance.now() - revokedAt;
       const answers = await askMany({ address, key });
-      return answers.every(({ status }) => status === 401) ? true : undefined;
+      const isRefused = answers.every(({ status }) => status === 401);
+      assert.ok(isRefused || sentMs < 6_000, `taken after ${sentMs} ms`);
+      return isRefused ? true : undefined;
     });
-    command('models', 'add', 'house-model', '--url', baseUrl, '--upstream-model', 'svc-plus', '--data', data);
+    await command('models', 'add', 'house-model', '--url', baseUrl, '--upstream-model', 'svc-plus', '--data', data);
     await until('every worker has the model', WITHIN, async () => {
       const answers = await askMany(parley, { model: 'house-model' });
       // Its server is this one, which wants a key: what matters is that it is asked.
@@ -218,21 +251,21 @@ describe('two workers', () => {
     await Promise.all(load);
     assert.equal(broken, brokenAtReturn, 'nothing breaks any more');
     assert.equal(brokenLate, 0, 'only what came to it before its end broke');
-    assert.ok((await counted(parley)) > earlier + 100);
+    await until('the sum', WITHIN, async () => ((await counted(parley)) > earlier + 100 ? true : undefined));
     assert.equal(linesOf(parley, 'worker ended').length, 1);
-    const served = linesOf(parley, 'request').slice(-100);
-    assert.deepEqual(new Set(served.map(({ worker }) => worker)), BOTH);
+    await until('both have served', WITHIN, async () => {
+      const served = new Set(
+        linesOf(parley, 'request')
+          .slice(-100)
+          .map(({ worker }) => worker),
+      );
+      return served.size === BOTH.size ? true : undefined;
+    });
   });
 
   test('one that is told to end ends what it has begun, and is replaced', async () => {
     const [pid = 0] = workersOf(parley).get(2) ?? [];
-    const running = Array.from({ length: 16 }, () =>
-      ask(parley, 'script:["begin ",{"delayMs":1000},"end"]', { stream: true }),
-    );
-    await until('they run', WITHIN, async () => {
-      const text = await (await fetch(`${parley.address}/metrics`)).text();
-      return /^parley_streams_in_flight 16$/m.test(text) ? true : undefined;
-    });
+    const running = await beginMany(parley, { answers: 16, pauseMs: 1_000 });
     process.kill(pid, 'SIGTERM');
     for (const { text } of await Promise.all(running)) assert.ok(text.endsWith('data: [DONE]\n\n'));
     await until('its successor', WITHIN, async () => workersOf(parley).get(2)?.[1]);
@@ -242,13 +275,7 @@ describe('two workers', () => {
 
 test('SIGTERM lets the running answers of all workers end, and leaves no process behind', async (context) => {
   const parley = await startForOne(context);
-  const running = Array.from({ length: 16 }, () =>
-    ask(parley, 'script:["begin ",{"delayMs":1500},"end"]', { stream: true }),
-  );
-  await until('they run', WITHIN, async () => {
-    const text = await (await fetch(`${parley.address}/metrics`)).text();
-    return /^parley_streams_in_flight 16$/m.test(text) ? true : undefined;
-  });
+  const running = await beginMany(parley, { answers: 16, pauseMs: 1_500 });
   const pids = [...workersOf(parley).values()].flat();
   // A terminal tells them to its whole process group; what becomes of the workers is for the primary to say.
   for (const pid of pids) for (const signal of ['SIGINT', 'SIGHUP'] as const) process.kill(pid, signal);
@@ -257,21 +284,20 @@ test('SIGTERM lets the running answers of all workers end, and leaves no process
   await stopped;
   assert.equal(pids.length, 2);
   for (const pid of [parley.pid, ...pids]) assert.ok(!isAlive(pid));
-  const ended = linesOf(parley, 'request').filter(({ ended: how }) => how === 'finished');
-  assert.equal(ended.length, 16 + 1, 'the last lines of the workers are in the log');
+  const ended = () => linesOf(parley, 'request').filter(({ ended: how }) => how === 'finished').length;
+  // They are written; what came through the pipe is read behind the end of the process.
+  await until('the last lines of the workers', WITHIN, async () => (ended() >= 16 + 1 ? true : undefined));
+  assert.equal(ended(), 16 + 1);
 });
 
 test('a second signal ends all at once', async (context) => {
-  const parley = await startForOne(context);
+  // Far longer than is waited for.
+  const parley = await startForOne(context, { PARLEY_SHUTDOWN_GRACE_MS: '600000' });
   const broken = assert.rejects(ask(parley, 'script:["begin ",{"hang":true}]', { stream: true }));
-  await until('it runs', WITHIN, async () => {
-    const text = await (await fetch(`${parley.address}/metrics`)).text();
-    return /^parley_streams_in_flight 1$/m.test(text) ? true : undefined;
-  });
+  await untilStreams(parley, 1);
   const pids = [parley.pid, ...[...workersOf(parley).values()].flat()];
   process.kill(parley.pid, 'SIGTERM');
-  // The grace time is longer than this.
-  await until('all have ended', { withinMs: 10_000 }, async () => {
+  await until('all have ended', WITHIN, async () => {
     if (isAlive(parley.pid)) process.kill(parley.pid, 'SIGTERM');
     return pids.some(isAlive) ? undefined : true;
   });

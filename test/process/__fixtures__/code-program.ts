@@ -1,9 +1,8 @@
 // A program that has a Python program run for ever, and tells when it does. Arguments: the level, and a folder of its own.
-import { createCodeInterpreter } from '../../../src/tools/code-interpreter/code-interpreter.ts';
-import { SETTINGS } from './code-interpreter.ts';
+import { proven, SETTINGS } from './code-interpreter.ts';
 
 const [, , level, folder = ''] = process.argv;
-const interpreter = createCodeInterpreter({ ...SETTINGS, level: level === 'basic' ? 'basic' : 'strict', folder });
+const { interpreter } = await proven({ ...SETTINGS, level: level === 'basic' ? 'basic' : 'strict', folder });
 const forever = new AbortController().signal;
 const container = await interpreter.open({ workspace: 'one', files: [] }, forever);
 await container.run('begun = True', forever);

@@ -26,7 +26,11 @@ export interface TestServer extends AsyncDisposable {
   engine(options?: Partial<UpstreamOptions>): TextEngine;
 }
 
-export async function testServer(replies: Readonly<Record<string, Reply>>): Promise<TestServer> {
+/** @param keepsMs How long it keeps a connection that nobody uses; Node's default: 5 s. */
+export async function testServer(
+  replies: Readonly<Record<string, Reply>>,
+  { keepsMs }: { readonly keepsMs?: number } = {},
+): Promise<TestServer> {
   const asked: Asked[] = [];
   const engines: TextEngine[] = [];
   const play = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -41,6 +45,7 @@ export async function testServer(replies: Readonly<Record<string, Reply>>): Prom
     response.writeHead(status, { 'content-type': 'application/json' }).end(said === '' ? '' : JSON.stringify(said));
   };
   const server = createServer((request, response) => void play(request, response)).listen(0, '127.0.0.1');
+  if (keepsMs !== undefined) server.keepAliveTimeout = keepsMs;
   await once(server, 'listening');
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
