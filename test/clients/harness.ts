@@ -14,6 +14,9 @@ const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 /** From start to a served request, in ms: weights are on disk, but the machine may be busy. */
 const READY_MS_MAX = 150_000;
 
+/** Until a line is printed, in ms: what takes its time, as the trial of the sandbox, is told when it is over. */
+const OUTPUT_MS_MAX = 60_000;
+
 /** From SIGTERM to the end of the process, in ms: longer than it gives its answers to end. */
 const STOP_MS_MAX = 60_000;
 
@@ -45,10 +48,16 @@ export interface Parley {
   /** The data folder; gone after `stop`. */
   readonly data: string;
   readonly pid: number;
-  /** What it printed so far, both streams. */
-  output(): string;
   /** Ends it by SIGTERM, and asserts that it ended by itself and cleanly. */
   stop(): Promise<void>;
+}
+
+/** One with streams of its own. */
+export interface ParleyProcess extends Parley {
+  /** What it printed so far, both streams. */
+  output(): string;
+  /** What it printed, once that has this in it: it is ready before it has told all of its start. */
+  outputWith(sought: RegExp): Promise<string>;
 }
 
 /** A Parley in a process of its own, as an operator starts it, on a free port and with an empty data folder. */
@@ -58,7 +67,7 @@ export async function startParley({
   config,
   ranks = false,
   env = {},
-}: ParleyOptions = {}): Promise<Parley> {
+}: ParleyOptions = {}): Promise<ParleyProcess> {
   const data = await mkdtemp(join(tmpdir(), 'parley-clients-'));
   const settings = ranks ? await rankingConfig(data) : config;
   if (settings !== undefined) await writeFile(join(data, 'parley.yaml'), settings);
@@ -102,6 +111,10 @@ export async function startParley({
       data,
       pid: child.pid ?? 0,
       output: () => output,
+      outputWith: (sought) =>
+        until(`${String(sought)} is printed`, { withinMs: OUTPUT_MS_MAX }, async () =>
+          sought.test(output) ? output : undefined,
+        ),
       async stop() {
         child.kill('SIGTERM');
         const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX);

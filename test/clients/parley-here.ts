@@ -6,5 +6,5 @@ export async function parleyHere(service: Service, { data, stop }: Pick<Parley, 
   const [listening] = await service.listen();
   const address = listening?.url ?? '';
   const key = (await service.firstKey())?.secret ?? '';
-  return { address, baseUrl: `${address}/compatible-mode/v1`, key, data, pid: process.pid, output: () => '', stop };
+  return { address, baseUrl: `${address}/compatible-mode/v1`, key, data, pid: process.pid, stop };
 }

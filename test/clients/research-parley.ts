@@ -88,7 +88,6 @@ export async function startResearchParley(): Promise<Parley> {
     key: 'sk-good',
     data: '',
     pid: process.pid,
-    output: () => '',
     stop: async () => front[Symbol.asyncDispose](),
   };
 }

@@ -5,7 +5,7 @@ import { delimiter } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { LLAMA_SERVER_FOLDER, lacksLlamaServer } from '../llama-server.ts';
 import { lacks, TINY, weightsFile } from './weights.ts';
 
@@ -17,7 +17,7 @@ const skip = lacks(TINY) || lacksLlamaServer();
 const MANY = 16;
 
 /** On a connection of its own, so that any worker may get it. */
-const ask = ({ address, key }: Parley, path: string, body: object) =>
+const ask = ({ address, key }: ParleyProcess, path: string, body: object) =>
   new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(`${address}/v1/${path}`, {
       method: 'POST',
@@ -31,7 +31,7 @@ const ask = ({ address, key }: Parley, path: string, body: object) =>
     sent.end(JSON.stringify(body));
   });
 
-const chat = async (parley: Parley, model: string, more: object = {}): Promise<string> => {
+const chat = async (parley: ParleyProcess, model: string, more: object = {}): Promise<string> => {
   const messages = [{ role: 'user', content: 'Say hello.' }];
   const { status, text } = await ask(parley, 'chat/completions', { model, max_tokens: 4, messages, ...more });
   assert.equal(status, 200, text);
@@ -44,7 +44,7 @@ interface Running {
 }
 
 /** What this Parley has started, and what that has. */
-function descendants({ pid }: Parley): Running[] {
+function descendants({ pid }: ParleyProcess): Running[] {
   const all = spawnSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
     .stdout.split('\n')
     .flatMap((text) => {
@@ -56,16 +56,16 @@ function descendants({ pid }: Parley): Running[] {
   return below(pid);
 }
 
-const programs = (parley: Parley, model?: string): Running[] =>
+const programs = (parley: ParleyProcess, model?: string): Running[] =>
   descendants(parley)
     .filter(({ line }) => /llama-server --model /.test(line))
     .filter(({ line }) => model === undefined || line.includes(` --alias ${model} `));
-const embedded = (parley: Parley): Running[] =>
+const embedded = (parley: ParleyProcess): Running[] =>
   descendants(parley).filter(({ line }) => line.includes('llama/process'));
 
 for (const workers of [1, 2])
   describe(`server programs of a service with ${workers === 1 ? 'one worker' : 'two workers'}`, { skip }, () => {
-    let parley: Parley;
+    let parley: ParleyProcess;
     before(async () => {
       const file = weightsFile(TINY);
       assert.ok(file !== undefined);
@@ -93,7 +93,7 @@ for (const workers of [1, 2])
     });
 
     test('our weights run in the preferred one, once for all names and workers', async () => {
-      assert.match(parley.output(), /"msg":"a server program runs our weights"/);
+      await parley.outputWith(/"msg":"a server program runs our weights"/);
       await Promise.all(Array.from({ length: MANY }, () => chat(parley, 'svc-tiny')));
       assert.equal(programs(parley).length, 1);
       assert.match(programs(parley)[0]?.line ?? '', /--ctx-size 4096 --parallel 2 --threads 1/);

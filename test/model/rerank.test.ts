@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { lacksWeights } from '../models-folder.ts';
 import { RANKING_TOKENS, rankingModel } from './__fixtures__/ranking-model.ts';
 import { RANKING_TEMPLATE, templateRankingModel } from './__fixtures__/template-ranking-model.ts';
@@ -146,7 +146,7 @@ describe('the llama engine with a ranking model that has a template', () => {
 });
 
 describe('a service whose svc-rerank has a ranking model', { skip: lacksWeights('svc-plus') }, () => {
-  let parley: Parley;
+  let parley: ParleyProcess;
   before(async () => {
     parley = await startParley({ ranks: true });
   });
@@ -233,8 +233,9 @@ describe('a service whose svc-rerank has a ranking model', { skip: lacksWeights(
   });
 
   it('tells at its start that reranking is on, and refuses a model that is not for it', async () => {
-    assert.match(parley.output(), /Reranking +on/);
-    assert.match(parley.output(), /Reranking \(native\) +on/);
+    const told = await parley.outputWith(/Reranking +\w/);
+    assert.match(told, /Reranking +on/);
+    assert.match(told, /Reranking \(native\) +on/);
     const { status, body } = await post('/compatible-api/v1/reranks', {
       model: 'svc-plus',
       query: QUERY,

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { lacksWeights } from '../models-folder.ts';
 import { until } from '../until.ts';
 
 const QUESTION = { model: 'svc-tiny', messages: [{ role: 'user', content: 'Tell me a long story.' }] };
 
-const chat = ({ baseUrl, key }: Parley, more: object = {}) =>
+const chat = ({ baseUrl, key }: ParleyProcess, more: object = {}) =>
   fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -18,7 +18,11 @@ const chat = ({ baseUrl, key }: Parley, more: object = {}) =>
   });
 
 /** The engine process of these weights that became ready last; its log line comes a moment after it is ready. */
-const enginePid = ({ output }: Parley, weights: string, isNew = (_pid: number): boolean => true): Promise<number> =>
+const enginePid = (
+  { output }: ParleyProcess,
+  weights: string,
+  isNew = (_pid: number): boolean => true,
+): Promise<number> =>
   until(`the log line of the engine of ${weights}`, { withinMs: 10_000 }, async () => {
     const found = output().matchAll(/"engine":"([^"]+)","pid":(\d+),"ms":\d+,"msg":"engine process ready"/g);
     const pid = Number([...found].findLast(([, engine]) => engine?.includes(weights))?.[2] ?? 0);

@@ -6,7 +6,7 @@ import { expandCatalogue } from '../../src/catalogue/expand.ts';
 import { readShippedCatalogue } from '../../src/catalogue/shipped.ts';
 import { missingFiles } from '../../src/weights/fetch-folder.ts';
 import { allFiles } from '../../src/weights/locate-folder.ts';
-import { type Parley, startParley } from '../clients/harness.ts';
+import { type ParleyProcess, startParley } from '../clients/harness.ts';
 import { lacksSpeech, lacksWeights, speechWeights } from '../models-folder.ts';
 import { until } from '../until.ts';
 
@@ -31,7 +31,7 @@ describe(
   'a service with two workers',
   { skip: lacksWeights('svc-plus') || lacksSpeech('svc-asr') || lacksSpeech('svc-embed') },
   () => {
-    let parley: Parley;
+    let parley: ParleyProcess;
     before(async () => {
       parley = await startParley({ env: { PARLEY_WORKERS: '2' } });
     });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { lacksWeights } from '../models-folder.ts';
 import { until } from '../until.ts';
 import { TINY, weightsFile } from './weights.ts';
@@ -18,7 +18,7 @@ const WITHIN = { withinMs: 60_000 };
 const MANY = 16;
 
 /** On a connection of its own, so that any worker may get it. */
-const ask = ({ address, key }: Parley, model = 'svc-tiny') =>
+const ask = ({ address, key }: ParleyProcess, model = 'svc-tiny') =>
   new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(`${address}/v1/chat/completions`, {
       method: 'POST',
@@ -32,13 +32,13 @@ const ask = ({ address, key }: Parley, model = 'svc-tiny') =>
     sent.end(JSON.stringify({ model, max_tokens: 2, messages: [{ role: 'user', content: 'Hi' }] }));
   });
 
-async function askMany(parley: Parley, model?: string): Promise<void> {
+async function askMany(parley: ParleyProcess, model?: string): Promise<void> {
   for (const { status, text } of await Promise.all(Array.from({ length: MANY }, () => ask(parley, model))))
     assert.equal(status, 200, text);
 }
 
 /** Numbers of the workers that have answered since the output was so long. */
-function workersSince({ output }: Parley, from: number): ReadonlySet<number> {
+function workersSince({ output }: ParleyProcess, from: number): ReadonlySet<number> {
   const lines = output().slice(from).split('\n');
   const workers = lines
     .filter((line) => line.includes('"msg":"request"') && line.includes('"operation":"chat-completions.create"'))
@@ -47,14 +47,14 @@ function workersSince({ output }: Parley, from: number): ReadonlySet<number> {
 }
 
 /** Engine processes of this Parley, by the run folder that stands in their arguments. */
-const engines = ({ data }: Parley): { pid: number; line: string }[] =>
+const engines = ({ data }: ParleyProcess): { pid: number; line: string }[] =>
   spawnSync('ps', ['-A', '-ww', '-o', 'pid=,args='], { encoding: 'utf8' })
     .stdout.split('\n')
     .filter((line) => line.includes('llama/process') && line.includes(data))
     .map((line) => ({ pid: Number.parseInt(line, 10), line }));
 
 describe('two workers on real weights', { skip: lacksWeights('svc-tiny') }, () => {
-  let parley: Parley;
+  let parley: ParleyProcess;
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'parley-weights-'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ const PATIENCE = { withinMs: 60_000 };
 const MANY = 32;
 
 describe('limits of deployments of a service with two workers', () => {
-  let parley: Parley;
+  let parley: ParleyProcess;
   before(async () => {
     parley = await startParley({ engine: 'scripted', sequences: 8, env: { PARLEY_WORKERS: '2' } });
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ const MANY = 32;
 
 for (const engine of ['scripted', 'llama'] as const)
   describe(`deployments of a service with two workers, ${engine === 'scripted' ? 'scripted' : 'each unit a program'}`, () => {
-    let parley: Parley;
+    let parley: ParleyProcess;
     before(async () => {
       parley = await startParley({ engine, config: CONFIG, env: { PARLEY_WORKERS: '2' } });
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
 const PROGRAM = fileURLToPath(new URL('./__fixtures__/chat-program.ts', import.meta.url));
@@ -20,7 +20,7 @@ const CONFIG = `models:
 
 for (const workers of [1, 2])
   describe(`a program of any kind, with ${workers === 1 ? 'one worker' : 'two workers'}`, () => {
-    let parley: Parley;
+    let parley: ParleyProcess;
     before(async () => {
       parley = await startParley({
         config: CONFIG,

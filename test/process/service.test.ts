@@ -8,13 +8,18 @@ import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const WITHIN = { withinMs: 30_000 };
 
-const chat = (parley: Pick<Parley, 'baseUrl' | 'key'>, content: string, more: object = {}, init: RequestInit = {}) =>
+const chat = (
+  parley: Pick<ParleyProcess, 'baseUrl' | 'key'>,
+  content: string,
+  more: object = {},
+  init: RequestInit = {},
+) =>
   fetch(`${parley.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
@@ -23,7 +28,7 @@ const chat = (parley: Pick<Parley, 'baseUrl' | 'key'>, content: string, more: ob
   });
 
 /** This process goes on meanwhile: the service gives up connections on which it is silent for 20 s. */
-const command = async (parley: Parley, ...args: string[]) => {
+const command = async (parley: ParleyProcess, ...args: string[]) => {
   const words = ['--disable-warning=ExperimentalWarning', CLI, ...args, '--data', parley.data];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close') as Promise<[number | null]>;
@@ -33,7 +38,7 @@ const command = async (parley: Parley, ...args: string[]) => {
 };
 
 describe('a running service', () => {
-  let parley: Parley;
+  let parley: ParleyProcess;
   before(async () => {
     parley = await startParley({ engine: 'scripted', sequences: 64 });
   });
@@ -45,9 +50,7 @@ describe('a running service', () => {
   });
 
   test('prints the interfaces, the addresses, the key once, a line to try, and a first answer', async () => {
-    const output = await until('the first answer', WITHIN, async () =>
-      parley.output().includes('first after') ? parley.output() : undefined,
-    );
+    const output = await parley.outputWith(/first after/);
     assert.match(output, /Chat completions +on/);
     assert.match(output, /Messages +on/);
     assert.match(output, /Deep research +on/);
@@ -142,9 +145,7 @@ describe('a running service', () => {
     const file = join(parley.data, 'parley.yaml');
     const good = readFileSync(file, 'utf8');
     writeFileSync(file, `${good}\nmodels: [`);
-    await until('the complaint', WITHIN, async () =>
-      parley.output().includes('The models stay as they are') ? true : undefined,
-    );
+    await parley.outputWith(/The models stay as they are/);
     assert.equal((await chat(parley, 'Hi', { model: 'house-model' })).status, 200);
     writeFileSync(file, good);
   });
@@ -182,7 +183,7 @@ test('SIGTERM lets a running answer end, refuses new ones, and leaves nothing be
 });
 
 describe('several regions on one machine', () => {
-  let parley: Parley;
+  let parley: ParleyProcess;
   before(async () => {
     parley = await startParley({
       engine: 'scripted',
@@ -201,9 +202,7 @@ describe('several regions on one machine', () => {
   after(() => parley.stop());
 
   test('the start names every region and how it is reached', async () => {
-    const output = await until('the addresses', WITHIN, async () =>
-      parley.output().includes('Try:') ? parley.output() : undefined,
-    );
+    const output = await parley.outputWith(/Try:/);
     // Lines of the log come by the other stream, at any place.
     const told = output.split('\n').filter((line) => !line.startsWith('{'));
     const first = told.findIndex((line) => line.includes('China (Beijing)'));

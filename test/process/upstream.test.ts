@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { streamed, testServer } from '../../src/engines/upstream/__fixtures__/server.ts';
 import type { Asked, Reply, TestServer } from '../../src/engines/upstream/__fixtures__/server.ts';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { startToyServer } from '../contracts/__fixtures__/toy-server.ts';
 import type { ToyServer } from '../contracts/__fixtures__/toy-server.ts';
 import { until } from '../until.ts';
@@ -63,7 +63,7 @@ describe('models that run elsewhere', () => {
   let typed: TestServer;
   let proxied: TestServer;
   let toy: ToyServer;
-  let parley: Parley;
+  let parley: ParleyProcess;
   let models: string[];
 
   const writeModels = (lines: readonly string[]): void =>

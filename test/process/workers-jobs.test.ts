@@ -6,7 +6,7 @@ import { sqliteDialect } from '../../src/store/dialects/sqlite.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { streamed, testServer } from '../../src/engines/upstream/__fixtures__/server.ts';
 import type { Reply, TestServer } from '../../src/engines/upstream/__fixtures__/server.ts';
-import { type Parley, startParley } from '../clients/harness.ts';
+import { type ParleyProcess, startParley } from '../clients/harness.ts';
 import { says } from '../clients/script.ts';
 import { until } from '../until.ts';
 
@@ -31,7 +31,7 @@ const echo = (content: string): Reply =>
   );
 
 describe('jobs of two workers', () => {
-  let parley: Parley;
+  let parley: ParleyProcess;
   let client: OpenAI;
   let store: Store;
   /** Answers the last line when it may: until then the batch is not over, however fast the machine is. */

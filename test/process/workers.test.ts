@@ -11,7 +11,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startParley } from '../clients/harness.ts';
-import type { Parley } from '../clients/harness.ts';
+import type { ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -61,7 +61,7 @@ async function beginMany(parley: Target, { answers, pauseMs }: { answers: number
 }
 
 /** Lines of the log with this message. */
-const linesOf = ({ output }: Pick<Parley, 'output'>, message: string): Record<string, unknown>[] =>
+const linesOf = ({ output }: Pick<ParleyProcess, 'output'>, message: string): Record<string, unknown>[] =>
   output()
     .split('\n')
     // The last one may not be whole yet.
@@ -71,7 +71,7 @@ const linesOf = ({ output }: Pick<Parley, 'output'>, message: string): Record<st
     .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>);
 
 /** Pids of the workers that became ready, by number, the newest last. */
-const workersOf = (parley: Pick<Parley, 'output'>): Map<unknown, number[]> => {
+const workersOf = (parley: Pick<ParleyProcess, 'output'>): Map<unknown, number[]> => {
   const pids = new Map<unknown, number[]>();
   for (const { worker, pid } of linesOf(parley, 'worker ready'))
     pids.set(worker, [...(pids.get(worker) ?? []), Number(pid)]);
@@ -95,7 +95,7 @@ async function counted({ address }: Pick<Target, 'address'>): Promise<number> {
 }
 
 /** Lines of the log about chat requests. */
-const loggedChats = (parley: Pick<Parley, 'output'>): Record<string, unknown>[] =>
+const loggedChats = (parley: Pick<ParleyProcess, 'output'>): Record<string, unknown>[] =>
   linesOf(parley, 'request').filter(({ operation }) => operation === 'chat-completions.create');
 
 /** A worker that does not tell at once is in the sum with what it told last: what it stands at is waited for. */
@@ -109,18 +109,17 @@ const startTwo = (env: Readonly<Record<string, string>> = {}) =>
   startParley({ engine: 'scripted', sequences: 64, env: { PARLEY_WORKERS: '2', ...env } });
 
 /** For tests that end it themselves: where they fail before, it ends all the same. */
-async function startForOne(context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<Parley> {
+async function startForOne(context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<ParleyProcess> {
   const parley = await startTwo(env);
   context.after(() => isAlive(parley.pid) && process.kill(parley.pid, 'SIGKILL'));
   await firstAnswerOf(parley);
   return parley;
 }
 
-const firstAnswerOf = (parley: Parley) =>
-  until('the first answer', WITHIN, async () => (parley.output().includes('first after') ? true : undefined));
+const firstAnswerOf = (parley: ParleyProcess) => parley.outputWith(/first after/);
 
 describe('two workers', () => {
-  let parley: Parley;
+  let parley: ParleyProcess;
   before(async () => {
     parley = await startTwo();
     await firstAnswerOf(parley);
