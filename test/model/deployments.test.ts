@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { ParleyProcess } from '../clients/harness.ts';
+import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { LLAMA_SERVER_FOLDER, lacksLlamaServer } from '../llama-server.ts';
 import { lacksWeights } from '../models-folder.ts';
 import { DEPLOYMENT_ENGINE_BYTES, DEPLOYMENT_SEQUENCES_MAX, DEPLOYMENT_UNIT_BYTES } from '../../src/core/limits.ts';
@@ -32,7 +32,7 @@ const parentOf = (pid: number): number =>
   );
 
 /** Processes with this on their command line that a service has started, directly or not, and that are alive. */
-function pidsOf({ pid: service }: ParleyProcess, words: string): readonly number[] {
+function pidsOf({ pid: service }: Parley, words: string): readonly number[] {
   const isOurs = (pid: number): boolean => pid > 1 && (pid === service || isOurs(parentOf(pid)));
   return readdirSync('/proc')
     .map(Number)
@@ -40,7 +40,7 @@ function pidsOf({ pid: service }: ParleyProcess, words: string): readonly number
 }
 
 /** Deployments of a service, and calls of them. */
-function deskOf(parley: ParleyProcess) {
+function deskOf(parley: Parley) {
   const send = (method: string, path: string, body?: Fields): Promise<Response> =>
     fetch(`${parley.address}${path}`, {
       method,

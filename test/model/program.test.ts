@@ -5,7 +5,7 @@ import { delimiter } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { ParleyProcess } from '../clients/harness.ts';
+import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { LLAMA_SERVER_FOLDER, lacksLlamaServer } from '../llama-server.ts';
 import { lacks, TINY, weightsFile } from './weights.ts';
 
@@ -17,7 +17,7 @@ const skip = lacks(TINY) || lacksLlamaServer();
 const MANY = 16;
 
 /** On a connection of its own, so that any worker may get it. */
-const ask = ({ address, key }: ParleyProcess, path: string, body: object) =>
+const ask = ({ address, key }: Parley, path: string, body: object) =>
   new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(`${address}/v1/${path}`, {
       method: 'POST',
@@ -31,7 +31,7 @@ const ask = ({ address, key }: ParleyProcess, path: string, body: object) =>
     sent.end(JSON.stringify(body));
   });
 
-const chat = async (parley: ParleyProcess, model: string, more: object = {}): Promise<string> => {
+const chat = async (parley: Parley, model: string, more: object = {}): Promise<string> => {
   const messages = [{ role: 'user', content: 'Say hello.' }];
   const { status, text } = await ask(parley, 'chat/completions', { model, max_tokens: 4, messages, ...more });
   assert.equal(status, 200, text);
@@ -44,7 +44,7 @@ interface Running {
 }
 
 /** What this Parley has started, and what that has. */
-function descendants({ pid }: ParleyProcess): Running[] {
+function descendants({ pid }: Parley): Running[] {
   const all = spawnSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
     .stdout.split('\n')
     .flatMap((text) => {
@@ -56,11 +56,11 @@ function descendants({ pid }: ParleyProcess): Running[] {
   return below(pid);
 }
 
-const programs = (parley: ParleyProcess, model?: string): Running[] =>
+const programs = (parley: Parley, model?: string): Running[] =>
   descendants(parley)
     .filter(({ line }) => /llama-server --model /.test(line))
     .filter(({ line }) => model === undefined || line.includes(` --alias ${model} `));
-const embedded = (parley: ParleyProcess): Running[] =>
+const embedded = (parley: Parley): Running[] =>
   descendants(parley).filter(({ line }) => line.includes('llama/process'));
 
 for (const workers of [1, 2])

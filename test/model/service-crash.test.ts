@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { ParleyProcess } from '../clients/harness.ts';
+import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { lacksWeights } from '../models-folder.ts';
 import { until } from '../until.ts';
 
 const QUESTION = { model: 'svc-tiny', messages: [{ role: 'user', content: 'Tell me a long story.' }] };
 
-const chat = ({ baseUrl, key }: ParleyProcess, more: object = {}) =>
+const chat = ({ baseUrl, key }: Parley, more: object = {}) =>
   fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
-import type { ParleyProcess } from '../clients/harness.ts';
+import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { lacksWeights } from '../models-folder.ts';
 import { until } from '../until.ts';
 import { TINY, weightsFile } from './weights.ts';
@@ -18,7 +18,7 @@ const WITHIN = { withinMs: 60_000 };
 const MANY = 16;
 
 /** On a connection of its own, so that any worker may get it. */
-const ask = ({ address, key }: ParleyProcess, model = 'svc-tiny') =>
+const ask = ({ address, key }: Parley, model = 'svc-tiny') =>
   new Promise<{ status: number; text: string }>((resolve, reject) => {
     const sent = request(`${address}/v1/chat/completions`, {
       method: 'POST',
@@ -32,7 +32,7 @@ const ask = ({ address, key }: ParleyProcess, model = 'svc-tiny') =>
     sent.end(JSON.stringify({ model, max_tokens: 2, messages: [{ role: 'user', content: 'Hi' }] }));
   });
 
-async function askMany(parley: ParleyProcess, model?: string): Promise<void> {
+async function askMany(parley: Parley, model?: string): Promise<void> {
   for (const { status, text } of await Promise.all(Array.from({ length: MANY }, () => ask(parley, model))))
     assert.equal(status, 200, text);
 }
@@ -47,7 +47,7 @@ function workersSince({ output }: ParleyProcess, from: number): ReadonlySet<numb
 }
 
 /** Engine processes of this Parley, by the run folder that stands in their arguments. */
-const engines = ({ data }: ParleyProcess): { pid: number; line: string }[] =>
+const engines = ({ data }: Parley): { pid: number; line: string }[] =>
   spawnSync('ps', ['-A', '-ww', '-o', 'pid=,args='], { encoding: 'utf8' })
     .stdout.split('\n')
     .filter((line) => line.includes('llama/process') && line.includes(data))

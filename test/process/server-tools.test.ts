@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startParley } from '../clients/harness.ts';
-import type { ParleyProcess } from '../clients/harness.ts';
+import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { callOf, says } from '../clients/script.ts';
 import { until } from '../until.ts';
 
@@ -70,7 +70,7 @@ const computes = (code: string, ...told: readonly unknown[]) => [
 
 const NATIVE = '/api/v1/services/aigc/text-generation/generation';
 
-const ask = (parley: ParleyProcess, content: string, parameters: object, { isStreamed = false, signal }: Asking = {}) =>
+const ask = (parley: Parley, content: string, parameters: object, { isStreamed = false, signal }: Asking = {}) =>
   fetch(`${parley.address}${NATIVE}`, {
     method: 'POST',
     headers: {
@@ -96,7 +96,7 @@ interface Asking {
 const SEARCHING = { enable_search: true, search_options: { enable_source: true, enable_citation: true } };
 const COMPUTING = { enable_code_interpreter: true, enable_thinking: true, incremental_output: true };
 
-async function search(parley: ParleyProcess, title: string, content: string): Promise<void> {
+async function search(parley: Parley, title: string, content: string): Promise<void> {
   const answer = await ask(parley, content, SEARCHING);
   const told: unknown = await answer.json();
   assert.equal(answer.status, 200, JSON.stringify(told));
@@ -117,7 +117,7 @@ async function search(parley: ParleyProcess, title: string, content: string): Pr
 
 const FOUND = `How tall is it?\n${says(searchesFor('lighthouse of Brenwick'), 'The lighthouse of Brenwick is 41 metres tall [1].')}`;
 
-async function compute(parley: ParleyProcess): Promise<void> {
+async function compute(parley: Parley): Promise<void> {
   const asked = says(...computes('print(1234 * 5678)', 'It is 7006652.'));
   const text = await (await ask(parley, asked, COMPUTING, { isStreamed: true })).text();
   assert.match(
@@ -155,7 +155,7 @@ function parentOf(pid: number): number | undefined {
 const isAlive = (pid: number): boolean => parentOf(pid) !== undefined;
 
 async function toolsOf(
-  parley: ParleyProcess,
+  parley: Parley,
 ): Promise<readonly { readonly tool: string; readonly state: string; readonly reason?: string }[]> {
   const ready: unknown = await (await fetch(`${parley.address}/ready`)).json();
   return (ready as { readonly tools: readonly { readonly tool: string; readonly state: string }[] }).tools;
@@ -165,7 +165,7 @@ async function toolsOf(
  * Asserts that something is gone within a second in which the service's processes run: only looks count at which they all
  * have answered, so that one that the machine lets stand still is not late.
  */
-async function assertGoneSoon(parley: ParleyProcess, what: string, isGone: () => boolean): Promise<void> {
+async function assertGoneSoon(parley: Parley, what: string, isGone: () => boolean): Promise<void> {
   let looks = 0;
   await until(what, { withinMs: 60_000 }, async () => {
     const asked = Array.from({ length: CONNECTIONS }, async () => {
@@ -181,7 +181,7 @@ async function assertGoneSoon(parley: ParleyProcess, what: string, isGone: () =>
 }
 
 /** Once it is known whether programs can be contained here. */
-const interpreterOf = (parley: ParleyProcess) =>
+const interpreterOf = (parley: Parley) =>
   until('the sandbox was attacked', { withinMs: 90_000 }, async () => {
     const told = (await toolsOf(parley)).find(({ tool }) => tool === 'code interpreter');
     return told?.state === 'unproven' ? undefined : told;
@@ -269,7 +269,7 @@ for (const workers of [1, 2])
 
 /** A program without an end. @returns its processes. */
 async function startEndless(
-  parley: ParleyProcess,
+  parley: Parley,
   before: ReadonlySet<number>,
   signal: AbortSignal,
 ): Promise<readonly number[]> {

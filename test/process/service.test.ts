@@ -8,18 +8,13 @@ import { text as readText } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startParley } from '../clients/harness.ts';
-import type { ParleyProcess } from '../clients/harness.ts';
+import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const WITHIN = { withinMs: 30_000 };
 
-const chat = (
-  parley: Pick<ParleyProcess, 'baseUrl' | 'key'>,
-  content: string,
-  more: object = {},
-  init: RequestInit = {},
-) =>
+const chat = (parley: Pick<Parley, 'baseUrl' | 'key'>, content: string, more: object = {}, init: RequestInit = {}) =>
   fetch(`${parley.baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${parley.key}`, 'content-type': 'application/json' },
@@ -28,7 +23,7 @@ const chat = (
   });
 
 /** This process goes on meanwhile: the service gives up connections on which it is silent for 20 s. */
-const command = async (parley: ParleyProcess, ...args: string[]) => {
+const command = async (parley: Parley, ...args: string[]) => {
   const words = ['--disable-warning=ExperimentalWarning', CLI, ...args, '--data', parley.data];
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = once(child, 'close') as Promise<[number | null]>;
