@@ -8,6 +8,7 @@ import { missingFiles } from '../../src/weights/fetch-folder.ts';
 import { allFiles } from '../../src/weights/locate-folder.ts';
 import { type ParleyProcess, startParley } from '../clients/harness.ts';
 import { lacksSpeech, lacksWeights, speechWeights } from '../models-folder.ts';
+import { logLines } from '../log-lines.ts';
 import { until } from '../until.ts';
 
 const FOX = new URL('./__fixtures__/speech/fox.wav', import.meta.url);
@@ -49,19 +50,16 @@ describe(
     };
 
     test('hears speech in one process, whoever of them is asked', async () => {
-      const linesWith = (word: string): readonly string[] =>
-        parley
-          .output()
-          .split('\n')
-          .filter((line) => line.includes(word));
       await until('both have answered, and said so', { withinMs: 120_000 }, async () => {
         const texts = await Promise.all(Array.from({ length: AT_ONCE }, hear));
         assert.deepEqual(new Set(texts), new Set(['The quick brown fox jumps over the lazy dog.']));
-        const answered = linesWith('"operation":"audio-transcriptions.create"');
-        return new Set(answered.map((line) => /"worker":\d+/.exec(line)?.[0])).size === 2 ? true : undefined;
+        const answered = logLines(parley.output(), 'request').filter(
+          ({ operation }) => operation === 'audio-transcriptions.create',
+        );
+        return new Set(answered.map(({ worker }) => worker)).size === 2 ? true : undefined;
       });
-      const starts = linesWith('"msg":"engine process ready"').filter((line) => line.includes('whisper-base'));
-      assert.equal(starts.length, 1);
+      const started = logLines(parley.output(), 'engine process ready').map(({ engine }) => String(engine));
+      assert.equal(started.filter((engine) => engine.includes('whisper-base')).length, 1);
     });
   },
 );

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
 import { lacksWeights } from '../models-folder.ts';
+import { logLines } from '../log-lines.ts';
 import { until } from '../until.ts';
 import { TINY, weightsFile } from './weights.ts';
 
@@ -37,14 +38,17 @@ async function askMany(parley: Parley, model?: string): Promise<void> {
     assert.equal(status, 200, text);
 }
 
-/** Numbers of the workers that have answered since the output was so long. */
-function workersSince({ output }: ParleyProcess, from: number): ReadonlySet<number> {
-  const lines = output().slice(from).split('\n');
-  const workers = lines
-    .filter((line) => line.includes('"msg":"request"') && line.includes('"operation":"chat-completions.create"'))
-    .map((line) => (JSON.parse(line) as { worker: number }).worker);
-  return new Set(workers);
-}
+/** Numbers of the workers that answered, one for each answer that the log has a line of. */
+const workersOfAnswers = (parley: ParleyProcess): readonly unknown[] =>
+  logLines(parley.output(), 'request')
+    .filter(({ operation }) => operation === 'chat-completions.create')
+    .map(({ worker }) => worker);
+
+/** Once both have answered, after so many answers. */
+const untilBothAnswered = (parley: ParleyProcess, after: number) =>
+  until('both have answered', WITHIN, async () =>
+    new Set(workersOfAnswers(parley).slice(after)).size === 2 ? true : undefined,
+  );
 
 /** Engine processes of this Parley, by the run folder that stands in their arguments. */
 const engines = ({ data }: Parley): { pid: number; line: string }[] =>
@@ -71,11 +75,11 @@ describe('two workers on real weights', { skip: lacksWeights('svc-tiny') }, () =
 
   test('share one engine process, which starts once, whoever asks first', async () => {
     const before = engines(parley).length;
-    const from = parley.output().length;
+    const earlier = workersOfAnswers(parley).length;
     await askMany(parley);
     assert.equal(engines(parley).filter(({ line }) => line.includes(TINY)).length, 1);
     assert.ok(engines(parley).length <= before + 1);
-    await until('both have answered', WITHIN, async () => (workersSince(parley, from).size === 2 ? true : undefined));
+    await untilBothAnswered(parley, earlier);
   });
 
   test('both answer again after its kill -9, by one new process', async () => {
@@ -83,9 +87,9 @@ describe('two workers on real weights', { skip: lacksWeights('svc-tiny') }, () =
     const [engine] = engines(parley).filter(({ line }) => line.includes(TINY));
     assert.ok(engine);
     process.kill(engine.pid, 'SIGKILL');
-    const from = parley.output().length;
+    const earlier = workersOfAnswers(parley).length;
     await askMany(parley);
-    await until('both have answered', WITHIN, async () => (workersSince(parley, from).size === 2 ? true : undefined));
+    await untilBothAnswered(parley, earlier);
     const after = engines(parley).filter(({ line }) => line.includes(TINY));
     assert.equal(after.length, 1);
     assert.notEqual(after[0]?.pid, engine.pid);

@@ -9,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { startParley } from '../clients/harness.ts';
 import type { Parley, ParleyProcess } from '../clients/harness.ts';
+import { logLines } from '../log-lines.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -98,18 +99,12 @@ describe('a running service', () => {
     for (let text = ''; !text.includes('"two "');) text += (await reader.read()).value ?? assert.fail(text);
     leaving.abort();
     const requestId = answer.headers.get('x-request-id') ?? '';
-    const line = await until('the log line', WITHIN, async () =>
-      parley
-        .output()
-        .split('\n')
-        // The last one may not be whole yet.
-        .slice(0, -1)
-        .find((each) => each.includes(requestId) && each.includes('"msg":"request"')),
+    const facts = await until('the log line', WITHIN, async () =>
+      logLines(parley.output(), 'request').find((line) => line['requestId'] === requestId),
     );
-    const facts = JSON.parse(line) as Record<string, unknown>;
     assert.equal(facts['completionTokens'], 2);
     assert.equal(facts['ended'], 'cancelled');
-    assert.ok(!line.includes('one '));
+    assert.ok(!JSON.stringify(facts).includes('one '));
   });
 
   test('keys made by the command work at once, and are refused soon after they are revoked', async () => {

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startParley } from '../clients/harness.ts';
 import type { ParleyProcess } from '../clients/harness.ts';
+import { logLines } from '../log-lines.ts';
 import { until } from '../until.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
@@ -60,20 +61,10 @@ async function beginMany(parley: Target, { answers, pauseMs }: { answers: number
   return running;
 }
 
-/** Lines of the log with this message. */
-const linesOf = ({ output }: Pick<ParleyProcess, 'output'>, message: string): Record<string, unknown>[] =>
-  output()
-    .split('\n')
-    // The last one may not be whole yet.
-    .slice(0, -1)
-    .filter((line) => line.includes(`"msg":"${message}"`))
-    // Words of the other stream may stand before it.
-    .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as Record<string, unknown>);
-
 /** Pids of the workers that became ready, by number, the newest last. */
 const workersOf = (parley: Pick<ParleyProcess, 'output'>): Map<unknown, number[]> => {
   const pids = new Map<unknown, number[]>();
-  for (const { worker, pid } of linesOf(parley, 'worker ready'))
+  for (const { worker, pid } of logLines(parley.output(), 'worker ready'))
     pids.set(worker, [...(pids.get(worker) ?? []), Number(pid)]);
   return pids;
 };
@@ -96,7 +87,7 @@ async function counted({ address }: Pick<Target, 'address'>): Promise<number> {
 
 /** Lines of the log about chat requests. */
 const loggedChats = (parley: Pick<ParleyProcess, 'output'>): Record<string, unknown>[] =>
-  linesOf(parley, 'request').filter(({ operation }) => operation === 'chat-completions.create');
+  logLines(parley.output(), 'request').filter(({ operation }) => operation === 'chat-completions.create');
 
 /** A worker that does not tell at once is in the sum with what it told last: what it stands at is waited for. */
 const untilStreams = ({ address }: Pick<Target, 'address'>, count: number) =>
@@ -251,10 +242,10 @@ describe('two workers', () => {
     assert.equal(broken, brokenAtReturn, 'nothing breaks any more');
     assert.equal(brokenLate, 0, 'only what came to it before its end broke');
     await until('the sum', WITHIN, async () => ((await counted(parley)) > earlier + 100 ? true : undefined));
-    assert.equal(linesOf(parley, 'worker ended').length, 1);
+    assert.equal(logLines(parley.output(), 'worker ended').length, 1);
     await until('both have served', WITHIN, async () => {
       const served = new Set(
-        linesOf(parley, 'request')
+        logLines(parley.output(), 'request')
           .slice(-100)
           .map(({ worker }) => worker),
       );
@@ -283,7 +274,7 @@ test('SIGTERM lets the running answers of all workers end, and leaves no process
   await stopped;
   assert.equal(pids.length, 2);
   for (const pid of [parley.pid, ...pids]) assert.ok(!isAlive(pid));
-  const ended = () => linesOf(parley, 'request').filter(({ ended: how }) => how === 'finished').length;
+  const ended = () => logLines(parley.output(), 'request').filter(({ ended: how }) => how === 'finished').length;
   // They are written; what came through the pipe is read behind the end of the process.
   await until('the last lines of the workers', WITHIN, async () => (ended() >= 16 + 1 ? true : undefined));
   assert.equal(ended(), 16 + 1);
@@ -346,7 +337,7 @@ test('where processes cannot share a port, the primary hands connections on; a w
   const key = (await readFile(join(data, 'key'), 'utf8')).trim();
   for (const { status } of await askMany({ address, key })) assert.equal(status, 200);
   await until('the log of both', WITHIN, async () => {
-    const lines = linesOf({ output: () => output }, 'request');
+    const lines = logLines(output, 'request');
     return new Set(lines.map(({ worker }) => worker)).size === 2 ? true : undefined;
   });
   const [silent = 0] = workersOf({ output: () => output }).get(1) ?? [];
